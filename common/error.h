@@ -17,7 +17,10 @@ typedef struct {
     char text[RKB_ERROR_TEXT_SIZE]; /* NUL-terminated; a cut text ends in '+' */
 } rkb_error_t;
 
-#define RKB_ERROR_INIT {RKB_OK, ""}
+#define RKB_ERROR_INIT                                                                             \
+    {                                                                                              \
+        RKB_OK, ""                                                                                 \
+    }
 
 /**
  * Records status and cause and returns the status, so that a failing path reads
@@ -28,7 +31,10 @@ rkb_status_t rkb_error_set(rkb_error_t *err, rkb_status_t status, const char *fm
     __attribute__((format(printf, 3, 4)));
 rkb_status_t rkb_error_vset(rkb_error_t *err, rkb_status_t status, const char *fmt, va_list ap);
 
-/** Puts "prefix: " before the recorded text; returns the recorded status. err may be NULL (RKB_ERR_INTERNAL). */
+/**
+ * Puts "prefix: " before the recorded text; returns the recorded status. err may be NULL
+ * (RKB_ERR_INTERNAL).
+ */
 rkb_status_t rkb_error_prefix(rkb_error_t *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

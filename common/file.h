@@ -9,13 +9,24 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
-/** Reads a whole regular file of at most `limit` bytes; *data is NUL-terminated beyond *len; free() it. */
+/** Reads a whole regular file of at most `limit` bytes; *data is NUL-terminated beyond *len; free()
+ * it. */
 rkb_status_t rkb_file_read(const char *path, size_t limit, char **data, size_t *len,
                            rkb_error_t *err);
-/** Writes under a temporary name in the same folder, fsyncs, renames: readers see all or nothing. */
+/** Writes under a temporary name in the same folder, fsyncs, renames: readers see all or nothing.
+ */
 rkb_status_t rkb_file_write_atomic(const char *path, const void *data, size_t len,
                                    rkb_error_t *err);
+/** The same for content that is written piece by piece. */
+typedef struct rkb_atomic_file rkb_atomic_file_t;
+rkb_status_t rkb_atomic_file_create(const char *path, rkb_atomic_file_t **out, rkb_error_t *err);
+FILE *rkb_atomic_file_stream(rkb_atomic_file_t *file);
+/** Puts the file in place. Errors of earlier writes to the stream come to light here. */
+rkb_status_t rkb_atomic_file_commit(rkb_atomic_file_t *file, rkb_error_t *err);
+/** Removes what was not committed, and frees. NULL allowed. */
+void rkb_atomic_file_destroy(rkb_atomic_file_t *file);
 /** Writes all bytes, through EINTR and short writes. */
 rkb_status_t rkb_file_write_all(int fd, const void *data, size_t len, rkb_error_t *err);
 /** mkdir -p, mode 0755. */
@@ -27,7 +38,8 @@ bool rkb_file_is_dir(const char *path);
 
 /** asprintf that never returns NULL (aborts when memory ran out); free() it. */
 char *rkb_strf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/** malloc/realloc/strdup that abort with a message when memory ran out: for small, bounded objects. */
+/** malloc/realloc/strdup that abort with a message when memory ran out: for small, bounded objects.
+ */
 void *rkb_xcalloc(size_t count, size_t size);
 void *rkb_xrealloc(void *old, size_t count, size_t size);
 char *rkb_xstrdup(const char *text);

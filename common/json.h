@@ -4,12 +4,14 @@
  *
  * 64-bit integers are kept: cJSON holds numbers as double, so integers beyond 2^53 are written as
  * decimal strings, and the readers accept both forms; a *number* beyond 2^53 is refused because its
- * digits are already lost. Non-finite numbers are refused on both sides.
+ * digits are already lost. (Above 10^15 writers use strings too: cJSON prints only 15 digits
+ * there.) Non-finite numbers are refused on both sides.
  */
 #ifndef RKB_COMMON_JSON_H
 #define RKB_COMMON_JSON_H
 
 #include "common/error.h"
+#include "common/text.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -76,8 +78,5 @@ bool rkb_json_add_uint64(cJSON *object, const char *key, uint64_t value);
 bool rkb_json_add_string(cJSON *object, const char *key, const char *value);
 /** One line, no newline at its end; free() it. NULL when memory ran out. */
 char *rkb_json_print_line(const cJSON *node);
-
-/** Replaces invalid UTF-8 and control characters other than \n and \t by '?', in place. */
-void rkb_text_sanitize(char *text);
 
 #endif

@@ -27,9 +27,17 @@ rkb_status_t rkb_line_reader_next(rkb_line_reader_t *reader, double timeout, cha
 typedef struct rkb_line_writer rkb_line_writer_t;
 rkb_line_writer_t *rkb_line_writer_create(int fd);
 void rkb_line_writer_destroy(rkb_line_writer_t *writer);
-/** Queues text and a newline and sends what the descriptor takes now. */
+/**
+ * Queues text (below RKB_LINE_MAX bytes, no newline in it) and a newline and sends what the
+ * descriptor takes now. The queue has no limit: whoever produces much watches
+ * rkb_line_writer_queued(). RKB_ERR_LOST when nobody reads any more: on a socket without SIGPIPE; a
+ * pipe is set to O_NONBLOCK and needs SIGPIPE ignored.
+ */
 rkb_status_t rkb_line_writer_put(rkb_line_writer_t *writer, const char *text, rkb_error_t *err);
-/** Sends more of the queue; *pending tells whether some is left (poll for POLLOUT then). */
+/** Sends more of the queue; *pending tells whether some is left (poll for POLLOUT then); may be
+ * NULL. */
 rkb_status_t rkb_line_writer_flush(rkb_line_writer_t *writer, bool *pending, rkb_error_t *err);
+/** Bytes not yet taken by the descriptor. */
+size_t rkb_line_writer_queued(const rkb_line_writer_t *writer);
 
 #endif

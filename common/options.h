@@ -10,6 +10,7 @@
 #include "common/error.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -40,10 +41,10 @@ typedef struct {
 } rkb_option_t;
 
 typedef struct {
-    const char *program; /* "rkb eval" */
+    const char *program;  /* "rkb eval" */
     const char *synopsis; /* "[options] FILE.cu" */
-    const char *summary; /* a sentence or a short paragraph */
-    const char *epilog;  /* examples; may be NULL */
+    const char *summary;  /* a sentence or a short paragraph */
+    const char *epilog;   /* examples; may be NULL */
     const rkb_option_t *options;
 } rkb_command_line_t;
 
