@@ -5,7 +5,8 @@
  * every count, offset and string, and uses none of it as a verdict, only as a description of a
  * failure. docs/protocol.md tells the same in words.
  *
- * Descriptors of a cell at start: 3 the socket, 4 the status page (memfd), 5 the arena (memfd).
+ * Descriptors of a cell at start: 3 the socket, 4 the status page (memfd). The arena's descriptor
+ * (memfd) travels with the load message (SCM_RIGHTS), so that a spare cell can wait for any item.
  */
 #ifndef RKB_CELL_PROTOCOL_H
 #define RKB_CELL_PROTOCOL_H
@@ -20,7 +21,6 @@
 enum {
     RKB_CELL_FD_SOCKET = 3,
     RKB_CELL_FD_STATUS = 4,
-    RKB_CELL_FD_ARENA = 5,
     RKB_CELL_MAX_ARGS = 64,
     RKB_CELL_MAX_OUTPUTS = 64,
     RKB_CELL_MAX_ALLOCS = 256,
@@ -53,6 +53,7 @@ typedef struct {
     rkb_cell_header_t header;
     char path[4096];           /* shared object */
     char entry[RKB_CELL_NAME]; /* "forward" */
+    uint64_t arena_bytes;      /* to map of the descriptor that comes with this message */
 } rkb_cell_load_t;
 
 typedef enum {
