@@ -29,13 +29,14 @@ static const rkb_option_t eval_option_table[] = {
     {"config", 'c', RKB_OPT_STRING, OPT(config), "CONFIG",
      "one config by its name in a report, B=64,I=128,O=10,init=kaiming"},
     {"seed", 's', RKB_OPT_UINT64, OPT(seed), "N", "seed of all inputs (default: a fresh one)"},
-    {"trials", 0, RKB_OPT_INT, OPT(trials), "N", "checks per config, each on data of its own (default: 5)",
-     1, 1000},
+    {"trials", 0, RKB_OPT_INT, OPT(trials), "N",
+     "checks per config, each on data of its own (default: 5)", 1, 1000},
     {"timeout", 0, RKB_OPT_DURATION, OPT(timeout), "TIME", "limit for one call (default: 30s)"},
     {"compile-timeout", 0, RKB_OPT_DURATION, OPT(compile_timeout), "TIME",
      "limit for one compile job (default: 120s)"},
     {"device", 0, RKB_OPT_CHOICE, OPT(device), "auto|cpu|cuda", "device (default: auto)"},
-    {"tasks", 0, RKB_OPT_STRING, OPT(tasks), "DIR", "folder of tasks (default: the installed ones)"},
+    {"tasks", 0, RKB_OPT_STRING, OPT(tasks), "DIR",
+     "folder of tasks (default: the installed ones)"},
     {"cache-dir", 0, RKB_OPT_STRING, OPT(cache_dir), "DIR", "cache of compiled candidates"},
     {"cxx-flags", 0, RKB_OPT_STRING, OPT(cxx_flags), "FLAGS", "further compiler flags"},
     {"sanitize", 0, RKB_OPT_FLAG, OPT(sanitize), NULL,
@@ -113,8 +114,8 @@ static rkb_status_t eval_sink(const cJSON *line, void *context, rkb_error_t *err
         fprintf(stderr, "rkb eval: note: %s\n", text_of(line, "text"));
         return RKB_OK;
     }
-    cJSON *result = rkb_evaluator_judge(eval->evaluator,
-                                        cJSON_GetObjectItemCaseSensitive(line, "payload"));
+    cJSON *result =
+        rkb_evaluator_judge(eval->evaluator, cJSON_GetObjectItemCaseSensitive(line, "payload"));
     if (result == NULL) {
         return rkb_error_set(err, RKB_ERR_NO_MEMORY, "out of memory for a result");
     }
@@ -175,8 +176,8 @@ static rkb_status_t run_eval(const eval_options_t *options, char **files, int co
 
 int rkb_cmd_eval(int argc, char **argv)
 {
-    eval_options_t options = {.direction = "forward", .configs = "smoke", .device = "auto",
-                              .seed = rkb_seed_fresh()};
+    eval_options_t options = {
+        .direction = "forward", .configs = "smoke", .device = "auto", .seed = rkb_seed_fresh()};
     rkb_error_t err = RKB_ERROR_INIT;
     int positional = 0;
     rkb_parse_next_t next = RKB_PARSE_RUN;
@@ -190,7 +191,8 @@ int rkb_cmd_eval(int argc, char **argv)
                                "--task is missing; `rkb tasks list` shows the tasks");
     }
     if (status == RKB_OK && positional == 0 && !options.samples && !options.controls) {
-        status = rkb_error_set(&err, RKB_ERR_USAGE, "no kernel given: name a .cu file, or --samples");
+        status =
+            rkb_error_set(&err, RKB_ERR_USAGE, "no kernel given: name a .cu file, or --samples");
     }
     for (int i = 1; status == RKB_OK && i <= positional; i++) {
         if (!rkb_file_exists(argv[i])) {

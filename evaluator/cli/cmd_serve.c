@@ -154,8 +154,8 @@ static rkb_status_t on_plan(serve_t *serve, const cJSON *request, rkb_error_t *e
     }
     rkb_error_t cause = RKB_ERROR_INIT;
     cJSON *done;
-    rkb_status_t status = rkb_evaluator_plan(serve->evaluator, &params, plan_sink, serve, &done,
-                                             &cause);
+    rkb_status_t status =
+        rkb_evaluator_plan(serve->evaluator, &params, plan_sink, serve, &done, &cause);
     free(kernels);
     if (status != RKB_OK) {
         return send_error(serve, &cause, err);
@@ -180,8 +180,8 @@ static rkb_status_t on_eval(serve_t *serve, const cJSON *request, rkb_error_t *e
     if (rkb_json_get_int64(&root, "id", &id, &cause) != RKB_OK) {
         return send_error(serve, &cause, err);
     }
-    cJSON *result = rkb_evaluator_judge(serve->evaluator,
-                                        cJSON_GetObjectItemCaseSensitive(request, "payload"));
+    cJSON *result =
+        rkb_evaluator_judge(serve->evaluator, cJSON_GetObjectItemCaseSensitive(request, "payload"));
     cJSON *answer = cJSON_CreateObject();
     bool ok = answer != NULL && result != NULL && rkb_json_add_string(answer, "op", "result") &&
               rkb_json_add_int64(answer, "id", id) &&
@@ -210,8 +210,8 @@ typedef struct {
 } operation_t;
 
 static const operation_t operations[] = {
-    {"hello", false, on_hello},    {"plan", true, on_plan}, {"prepare", true, on_prepare},
-    {"eval", true, on_eval},       {"bye", false, on_bye},
+    {"hello", false, on_hello}, {"plan", true, on_plan}, {"prepare", true, on_prepare},
+    {"eval", true, on_eval},    {"bye", false, on_bye},
 };
 
 static rkb_status_t serve_line(serve_t *serve, const char *text, size_t len, rkb_error_t *err)
@@ -250,7 +250,8 @@ static void keep_line(serve_t *serve, const char *text)
     serve->pending[serve->pending_count++] = rkb_xstrdup(text);
 }
 
-/* While an item waits for its compiler: start the jobs of items to come, keep the rest for later. */
+/* While an item waits for its compiler: start the jobs of items to come, keep the rest for later.
+ */
 static void serve_idle(void *context)
 {
     serve_t *serve = context;

@@ -77,7 +77,8 @@ static rkb_status_t fill_copy(const rkb_trial_t *trial, const rkb_output_spec_t 
         }
         bool same = input->ndim == spec->ndim &&
                     memcmp(input->sizes, spec->sizes, (size_t)spec->ndim * sizeof(int64_t)) == 0;
-        bool chosen_same = chosen != count && rkb_instance_tensor(instance, chosen)->numel == spec->numel;
+        bool chosen_same =
+            chosen != count && rkb_instance_tensor(instance, chosen)->numel == spec->numel;
         if (same || !chosen_same) {
             chosen = i;
         }

@@ -29,8 +29,8 @@ void rkb_discovery_notice(rkb_discovery_t *discovery, const char *kind, const ch
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    discovery->notices = rkb_xrealloc(discovery->notices, discovery->notice_count + 1,
-                                      sizeof(*discovery->notices));
+    discovery->notices =
+        rkb_xrealloc(discovery->notices, discovery->notice_count + 1, sizeof(*discovery->notices));
     rkb_notice_t *notice = &discovery->notices[discovery->notice_count++];
     notice->kind = kind;
     notice->path = rkb_xstrdup(path);
@@ -196,8 +196,8 @@ static rkb_status_t search_kernels(search_t *search, const rkb_plan_params_t *pa
 static rkb_status_t parse_manifest_line(search_t *search, const char *folder, const cJSON *line,
                                         rkb_error_t *err)
 {
-    static const char *const keys[] = {"task", "direction", "source", "name",
-                                       "dialect", "meta", NULL};
+    static const char *const keys[] = {"task",    "direction", "source", "name",
+                                       "dialect", "meta",      NULL};
     rkb_json_at_t root = rkb_json_root(line), at;
     const char *task_name, *direction_name, *source, *name = NULL;
     rkb_status_t status = rkb_json_only_keys(&root, keys, err);
@@ -229,7 +229,8 @@ static rkb_status_t parse_manifest_line(search_t *search, const char *folder, co
         status = rkb_json_as_string(&at, &dialect, err);
     }
     if (status == RKB_OK && strcmp(dialect, "torch") != 0) {
-        status = rkb_error_set(err, RKB_ERR_INVALID, "dialect: \"%s\" is not known (torch)", dialect);
+        status =
+            rkb_error_set(err, RKB_ERR_INVALID, "dialect: \"%s\" is not known (torch)", dialect);
     }
     if (status == RKB_OK) {
         status = rkb_task_set_find(search->tasks, task_name, &task, err);
@@ -332,8 +333,9 @@ static rkb_status_t search_samples(search_t *search, rkb_error_t *err)
             const char *direction = rkb_direction_name((rkb_direction_t)d);
             char *pattern = rkb_strf("%s/kernels/%s", rkb_task_folder(task), direction);
             char *const roots[] = {pattern, NULL};
-            FTS *walk = rkb_file_is_dir(pattern) ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name)
-                                                 : NULL;
+            FTS *walk = rkb_file_is_dir(pattern)
+                            ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name)
+                            : NULL;
             FTSENT *entry;
             while (walk != NULL && (entry = fts_read(walk)) != NULL) {
                 if (entry->fts_info != FTS_F || !has_suffix(entry->fts_name, ".cu")) {

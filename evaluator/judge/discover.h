@@ -30,7 +30,8 @@ typedef struct {
     size_t notice_count;
 } rkb_discovery_t;
 
-/** A folder or manifest that does not exist, or a task that is not known, is an error that names it. */
+/** A folder or manifest that does not exist, or a task that is not known, is an error that names
+ * it. */
 rkb_status_t rkb_discover(const rkb_task_set_t *tasks, const rkb_plan_params_t *params,
                           rkb_discovery_t *out, rkb_error_t *err);
 void rkb_discovery_release(rkb_discovery_t *discovery);

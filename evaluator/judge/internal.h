@@ -15,8 +15,8 @@
 #include "evaluator/verify/verify.h"
 
 enum {
-    RKB_SOURCE_MAX = 4 << 20,   /* bytes of one candidate source */
-    RKB_CALLS_PER_TRIAL = 2,    /* on fresh poison; different bits: nondeterministic */
+    RKB_SOURCE_MAX = 4 << 20, /* bytes of one candidate source */
+    RKB_CALLS_PER_TRIAL = 2,  /* on fresh poison; different bits: nondeterministic */
     RKB_TRIALS_DEFAULT = 5,
     RKB_TRIALS_MAX = 1000
 };

@@ -24,8 +24,8 @@ static bool add_flags(cJSON *result, unsigned flags)
     bool ok = array != NULL;
     for (int bit = 0; ok && bit < RKB_FLAGS; bit++) {
         if ((flags & (1u << bit)) != 0) {
-            ok = cJSON_AddItemToArray(array,
-                                      cJSON_CreateString(rkb_flag_name((rkb_flag_bit_t)bit)));
+            ok =
+                cJSON_AddItemToArray(array, cJSON_CreateString(rkb_flag_name((rkb_flag_bit_t)bit)));
         }
     }
     return ok;
@@ -60,27 +60,26 @@ cJSON *rkb_outcome_json(const rkb_evaluator_t *evaluator, const rkb_outcome_t *o
 {
     const rkb_item_t *item = &outcome->item;
     cJSON *result = cJSON_CreateObject();
-    bool ok =
-        result != NULL && rkb_json_add_string(result, "task", item->task_path) &&
-        rkb_json_add_string(result, "direction", rkb_direction_name(item->direction)) &&
-        rkb_json_add_string(result, "candidate", item->candidate) &&
-        add_text_or_null(result, "source", item->source) &&
-        add_text_or_null(result, "source_sha256", item->sha256) &&
-        rkb_json_add_string(result, "config", item->config) &&
-        rkb_json_add_string(result, "dialect", item->source != NULL ? "torch" : "control") &&
-        rkb_json_add_string(result, "verdict", rkb_verdict_name(outcome->finding.verdict)) &&
-        add_text_or_null(result, "detail", outcome->finding.detail) &&
-        add_flags(result, outcome->flags) && add_errors(result, outcome) &&
-        add_text_or_null(result, "oracle", outcome->oracle) &&
-        rkb_json_add_uint64(result, "seed", evaluator->seed) &&
-        rkb_json_add_int64(result, "trials", outcome->trials_done) &&
-        add_double_or_null(result, "baseline_ms", outcome->baseline_ms) &&
-        add_double_or_null(result, "candidate_ms", outcome->candidate_ms) &&
-        cJSON_AddNullToObject(result, "speedup") != NULL &&
-        cJSON_AddNullToObject(result, "consistency") != NULL &&
-        rkb_json_add_double(result, "compile_s", outcome->compile_seconds) &&
-        rkb_json_add_double(result, "eval_s", outcome->eval_seconds) &&
-        add_text_or_null(result, "log", outcome->log_path);
+    bool ok = result != NULL && rkb_json_add_string(result, "task", item->task_path) &&
+              rkb_json_add_string(result, "direction", rkb_direction_name(item->direction)) &&
+              rkb_json_add_string(result, "candidate", item->candidate) &&
+              add_text_or_null(result, "source", item->source) &&
+              add_text_or_null(result, "source_sha256", item->sha256) &&
+              rkb_json_add_string(result, "config", item->config) &&
+              rkb_json_add_string(result, "dialect", item->source != NULL ? "torch" : "control") &&
+              rkb_json_add_string(result, "verdict", rkb_verdict_name(outcome->finding.verdict)) &&
+              add_text_or_null(result, "detail", outcome->finding.detail) &&
+              add_flags(result, outcome->flags) && add_errors(result, outcome) &&
+              add_text_or_null(result, "oracle", outcome->oracle) &&
+              rkb_json_add_uint64(result, "seed", evaluator->seed) &&
+              rkb_json_add_int64(result, "trials", outcome->trials_done) &&
+              add_double_or_null(result, "baseline_ms", outcome->baseline_ms) &&
+              add_double_or_null(result, "candidate_ms", outcome->candidate_ms) &&
+              cJSON_AddNullToObject(result, "speedup") != NULL &&
+              cJSON_AddNullToObject(result, "consistency") != NULL &&
+              rkb_json_add_double(result, "compile_s", outcome->compile_seconds) &&
+              rkb_json_add_double(result, "eval_s", outcome->eval_seconds) &&
+              add_text_or_null(result, "log", outcome->log_path);
     cJSON *delegated = ok ? cJSON_AddArrayToObject(result, "delegated") : NULL;
     ok = ok && delegated != NULL;
     for (unsigned i = 0; ok && i < outcome->delegated_count; i++) {
@@ -90,8 +89,8 @@ cJSON *rkb_outcome_json(const rkb_evaluator_t *evaluator, const rkb_outcome_t *o
         cJSON *device = evaluator->device_facts != NULL
                             ? cJSON_GetObjectItemCaseSensitive(evaluator->device_facts, "name")
                             : NULL;
-        char *name = rkb_strf("%s:%s", evaluator->host,
-                              cJSON_IsString(device) ? device->valuestring : "?");
+        char *name =
+            rkb_strf("%s:%s", evaluator->host, cJSON_IsString(device) ? device->valuestring : "?");
         ok = rkb_json_add_string(result, "device", name);
         free(name);
     }

@@ -65,12 +65,21 @@ static rkb_status_t emit_item(planner_t *planner, const rkb_candidate_t *candida
     task_hash[16] = '\0';
     char candidate_hash[17] = "";
     memcpy(candidate_hash, sha != NULL ? sha : task_hash, 16);
-    const char *const payload_pairs[] = {"task", task, "direction", direction,
-                                         "candidate", candidate->name, "source", candidate->source,
-                                         "source_sha256", sha, "config", rkb_config_name(config),
+    const char *const payload_pairs[] = {"task",
+                                         task,
+                                         "direction",
+                                         direction,
+                                         "candidate",
+                                         candidate->name,
+                                         "source",
+                                         candidate->source,
+                                         "source_sha256",
+                                         sha,
+                                         "config",
+                                         rkb_config_name(config),
                                          NULL};
-    const char *const line_pairs[] = {"op", "item", "key", key, "candidate", candidate_hash, "task",
-                                      task_hash, NULL};
+    const char *const line_pairs[] = {"op",           "item", "key",     key, "candidate",
+                                      candidate_hash, "task", task_hash, NULL};
     bool ok = payload != NULL && add_all(payload, payload_pairs) && add_all(line, line_pairs) &&
               rkb_json_add_double(line, "cost", cost);
     if (ok && candidate->meta != NULL) {
@@ -96,8 +105,7 @@ out:
 static const char *hash_source(const rkb_candidate_t *candidate, char sha[RKB_SHA256_HEX_SIZE])
 {
     rkb_error_t ignored = RKB_ERROR_INIT;
-    if (candidate->source == NULL ||
-        rkb_sha256_file(candidate->source, sha, &ignored) != RKB_OK) {
+    if (candidate->source == NULL || rkb_sha256_file(candidate->source, sha, &ignored) != RKB_OK) {
         return NULL;
     }
     return sha;
@@ -111,8 +119,7 @@ static rkb_status_t plan_candidate(planner_t *planner, const rkb_plan_params_t *
     const char *sha = hash_source(candidate, sha_buffer);
     if (params->config != NULL) {
         rkb_config_t *config;
-        rkb_status_t status =
-            rkb_task_parse_config(candidate->task, params->config, &config, err);
+        rkb_status_t status = rkb_task_parse_config(candidate->task, params->config, &config, err);
         if (status == RKB_OK) {
             status = emit_item(planner, candidate, config, sha, err);
             rkb_config_destroy(config);
@@ -151,8 +158,8 @@ static rkb_status_t emit_notices(planner_t *planner, const rkb_discovery_t *disc
     rkb_status_t status = RKB_OK;
     for (size_t i = 0; status == RKB_OK && i < discovery->notice_count; i++) {
         const rkb_notice_t *notice = &discovery->notices[i];
-        const char *const pairs[] = {"op", "notice", "kind", notice->kind, "path", notice->path,
-                                     "text", notice->text, NULL};
+        const char *const pairs[] = {"op",         "notice", "kind",       notice->kind, "path",
+                                     notice->path, "text",   notice->text, NULL};
         cJSON *line = cJSON_CreateObject();
         status = add_all(line, pairs)
                      ? planner->sink(line, planner->context, err)
@@ -223,8 +230,8 @@ rkb_status_t rkb_evaluator_plan(rkb_evaluator_t *evaluator, const rkb_plan_param
     if (status == RKB_OK) {
         rkb_sha256_finish(planner.plan_hash, plan_sha);
         cJSON *done = cJSON_CreateObject();
-        const char *const pairs[] = {"op", "plan_done", "tasks_sha256", tasks_sha, "plan_sha256",
-                                     plan_sha, NULL};
+        const char *const pairs[] = {
+            "op", "plan_done", "tasks_sha256", tasks_sha, "plan_sha256", plan_sha, NULL};
         if (!add_all(done, pairs) || !rkb_json_add_int64(done, "items", planner.items)) {
             cJSON_Delete(done);
             status = rkb_error_set(err, RKB_ERR_NO_MEMORY, "out of memory while planning");

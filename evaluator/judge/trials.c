@@ -189,8 +189,8 @@ static bool run_lowered(rkb_trial_cache_t *cache, const rkb_trial_t *trial,
                  RKB_OK &&
              count == data->grad_count;
         for (size_t i = 0; ok && i < count; i++) {
-            copy.grad_outputs[i] = lower_copy(data->grad_outputs[i], specs[i].dtype,
-                                              specs[i].numel, specs[i].bytes);
+            copy.grad_outputs[i] =
+                lower_copy(data->grad_outputs[i], specs[i].dtype, specs[i].numel, specs[i].bytes);
             ok = copy.grad_outputs[i] != NULL;
         }
         free(specs);
