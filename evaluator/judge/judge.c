@@ -216,17 +216,32 @@ static rkb_verdict_t compare_outputs(judge_t *judge, const rkb_trial_t *trial,
     rkb_outcome_t *outcome = &judge->outcome;
     double atol, rtol;
     rkb_instance_tolerance(judge->instance, outcome->item.direction, &atol, &rtol);
-    for (size_t i = 0; i < snapshot->count; i++) {
-        const rkb_expected_t *expected = &trial->expected.outputs[i];
-        rkb_compare_spec_t spec = {&expected->spec, expected->reference, expected->oracle, atol,
-                                   rtol};
-        rkb_verdict_t verdict = rkb_check_values(&spec, &snapshot->views[i], poison,
-                                                 &outcome->stats[i], &outcome->finding);
-        if (verdict != RKB_VERDICT_OK) {
-            return verdict;
-        }
+    size_t input_count = trial->data->tensor_count;
+    rkb_named_array_t *inputs = rkb_xcalloc(input_count + 1, sizeof(*inputs));
+    for (size_t i = 0; i < input_count; i++) {
+        const rkb_tensor_spec_t *spec = rkb_instance_tensor(judge->instance, i);
+        inputs[i].name = spec->name;
+        inputs[i].data = trial->data->tensors[i];
+        inputs[i].dtype = spec->dtype;
+        inputs[i].numel = spec->numel;
     }
-    return RKB_VERDICT_OK;
+    rkb_verdict_t verdict = RKB_VERDICT_OK;
+    for (size_t i = 0; verdict == RKB_VERDICT_OK && i < snapshot->count; i++) {
+        const rkb_expected_t *expected = &trial->expected.outputs[i];
+        rkb_compare_spec_t spec = {
+            .spec = &expected->spec,
+            .reference = expected->reference,
+            .oracle = expected->oracle,
+            .atol = atol,
+            .rtol = rtol,
+            .inputs = inputs,
+            .input_count = input_count,
+        };
+        verdict = rkb_check_values(&spec, &snapshot->views[i], poison, &outcome->stats[i],
+                                   &outcome->finding);
+    }
+    free(inputs);
+    return verdict;
 }
 
 /* Bits of the elements, whatever the strides: the same values in another layout are the same. */

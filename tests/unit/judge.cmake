@@ -1,0 +1,1 @@
+rkb_add_unit_test(test_discover SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/test_discover.c LIBS rkb_judge)
