@@ -1,0 +1,140 @@
+/* Values of a tensor from its stream. */
+#include "evaluator/task/task_internal.h"
+
+#include "evaluator/task/random.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The first 128 bits of a SHA-256 over the five names of the stream. */
+static rkb_status_t open_stream(const rkb_instance_t *instance, const char *tensor, uint64_t seed,
+                                unsigned trial, rkb_stream_t *out, rkb_error_t *err)
+{
+    char number[32], hex[RKB_SHA256_HEX_SIZE];
+    rkb_sha256_t *hash;
+    rkb_status_t status = rkb_sha256_create(&hash, err);
+    if (status != RKB_OK)
+        return status;
+    snprintf(number, sizeof number, "%" PRIu64, seed);
+    rkb_sha256_update_field(hash, number);
+    rkb_sha256_update_field(hash, rkb_task_path(rkb_instance_task(instance)));
+    rkb_sha256_update_field(hash, rkb_instance_config_name(instance));
+    snprintf(number, sizeof number, "%u", trial);
+    rkb_sha256_update_field(hash, number);
+    rkb_sha256_update_field(hash, tensor);
+    rkb_sha256_finish(hash, hex);
+    rkb_sha256_destroy(hash);
+    if (sscanf(hex, "%16" SCNx64 "%16" SCNx64, &out->key, &out->high) != 2)
+        return rkb_error_set(err, RKB_ERR_INTERNAL, "SHA-256 is not hexadecimal");
+    return RKB_OK;
+}
+
+static double draw(const rkb_init_t *init, const rkb_stream_t *stream, uint64_t index)
+{
+    if (init->kind == RKB_INIT_CONSTANT)
+        return init->a;
+    uint64_t bits = rkb_stream_bits(stream, index);
+    switch (init->kind) {
+    case RKB_INIT_NORMAL:
+        return init->a + init->b * rkb_normal_quantile(rkb_bits_to_unit(bits));
+    case RKB_INIT_UNIFORM:
+        return init->a + (init->b - init->a) * rkb_bits_to_unit(bits);
+    default:
+        return init->a + (double)rkb_bits_below(bits, (uint64_t)(init->b - init->a));
+    }
+}
+
+/* Bit pattern of a finite float one step nearer to minus infinity. */
+static uint64_t step_down(uint64_t pattern, uint64_t sign)
+{
+    if (pattern & sign)
+        return pattern + 1;
+    return pattern == 0 ? sign | 1 : pattern - 1;
+}
+
+/* Rounding may carry a uniform number up to its excluded end; then the number below is taken. */
+#define STORE_FLOATS(type_, pattern_type_, convert_, widen_)                                       \
+    do {                                                                                           \
+        type_ *values = dst;                                                                       \
+        const pattern_type_ sign = (pattern_type_)1 << (8 * sizeof(pattern_type_) - 1);            \
+        for (uint64_t i = 0; i < count; i++) {                                                     \
+            type_ value = convert_(draw(init, stream, i));                                         \
+            if (init->kind == RKB_INIT_UNIFORM && !(widen_(value) < init->b)) {                    \
+                pattern_type_ pattern;                                                             \
+                memcpy(&pattern, &value, sizeof pattern);                                          \
+                pattern = (pattern_type_)step_down(pattern, sign);                                 \
+                memcpy(&value, &pattern, sizeof pattern);                                          \
+            }                                                                                      \
+            values[i] = value;                                                                     \
+        }                                                                                          \
+    } while (0)
+
+#define STORE_INTEGERS(type_)                                                                      \
+    do {                                                                                           \
+        type_ *values = dst;                                                                       \
+        for (uint64_t i = 0; i < count; i++)                                                       \
+            values[i] = (type_)(int64_t)draw(init, stream, i);                                     \
+    } while (0)
+
+static double widen_bf16(uint16_t pattern)
+{
+    uint32_t bits = (uint32_t)pattern << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static double widen_f16(uint16_t pattern)
+{
+    int exponent = pattern >> 10 & 31, fraction = pattern & 1023;
+    double value = exponent == 0 ? fraction * 0x1p-24 : ldexp(1024 + fraction, exponent - 25);
+    return pattern & 0x8000 ? -value : value;
+}
+
+rkb_status_t rkb_instance_generate(const rkb_instance_t *instance, const rkb_tensor_spec_t *spec,
+                                   uint64_t seed, unsigned trial, void *dst, rkb_error_t *err)
+{
+    const rkb_init_t *init = &spec->init;
+    uint64_t count = (uint64_t)spec->numel;
+    rkb_stream_t names;
+    const rkb_stream_t *stream = &names;
+    rkb_status_t status = open_stream(instance, spec->name, seed, trial, &names, err);
+    if (status != RKB_OK)
+        return status;
+    switch (spec->dtype) {
+    case RKB_F32:
+        STORE_FLOATS(float, uint32_t, (float), (double));
+        return RKB_OK;
+    case RKB_F64:
+        STORE_FLOATS(double, uint64_t, (double), (double));
+        return RKB_OK;
+    case RKB_F16:
+        STORE_FLOATS(uint16_t, uint16_t, rkb_double_to_f16, widen_f16);
+        return RKB_OK;
+    case RKB_BF16:
+        STORE_FLOATS(uint16_t, uint16_t, rkb_double_to_bf16, widen_bf16);
+        return RKB_OK;
+    case RKB_I64:
+        STORE_INTEGERS(int64_t);
+        return RKB_OK;
+    case RKB_I32:
+        STORE_INTEGERS(int32_t);
+        return RKB_OK;
+    case RKB_I16:
+        STORE_INTEGERS(int16_t);
+        return RKB_OK;
+    case RKB_I8:
+        STORE_INTEGERS(int8_t);
+        return RKB_OK;
+    case RKB_U8:
+    case RKB_BOOL:
+        STORE_INTEGERS(uint8_t);
+        return RKB_OK;
+    case RKB_DTYPE_NONE:
+        break;
+    }
+    return rkb_error_set(err, RKB_ERR_INTERNAL, "tensor \"%s\" has dtype %d", spec->name,
+                         (int)spec->dtype);
+}
