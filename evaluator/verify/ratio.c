@@ -19,21 +19,24 @@ double rkb_error_ratio(const rkb_error_stats_t *stats, rkb_dtype_t dtype)
     return base > 0 ? stats->max_abs_error / base : stats->max_abs_error;
 }
 
+/* Outputs of so few elements that the largest error of each side is a matter of luck. */
+enum { RKB_FEW_ELEMENTS = 64 };
+
 double rkb_allowed_ratio(const rkb_error_stats_t *stats, rkb_dtype_t dtype)
 {
     double base = base_error(stats, dtype);
-    double lowered = stats->lowered_error;
-    if (!(base > 0) || !(lowered > 0))
+    if (!(base > 0) || !(stats->lowered_error > 0))
         return RKB_ERROR_FACTOR;
-    double factor = RKB_ERROR_FACTOR;
-    if (lowered <= RKB_ERROR_FACTOR * base) {
-        /* Rounded inputs are invisible in this output. What is left to refuse is arithmetic that
-         * is worse than rounding the output itself. */
-        factor = rkb_lower_roundoff(dtype) / 4 * stats->max_abs_oracle / base;
-    } else if (lowered / 4 > RKB_ERROR_FACTOR * base) {
-        factor = fmin(lowered / 4 / base, RKB_ERROR_FACTOR_LONG);
+    double lowered = stats->lowered_error / base;
+    if (lowered > RKB_ERROR_FACTOR) { /* visible in the output */
+        double part = lowered / (stats->elements < RKB_FEW_ELEMENTS ? 2 : 16);
+        return fmin(fmax(part, RKB_ERROR_FACTOR), RKB_ERROR_FACTOR_LONG);
     }
-    return fmax(factor, RKB_ERROR_FACTOR);
+    /* The less rounded inputs show, the more an honest sum of many terms may err; but never as much
+     * as rounding the output itself. */
+    double rounding = rkb_lower_roundoff(dtype) * stats->max_abs_oracle / base;
+    return fmax(fmin(2 * RKB_ERROR_FACTOR * RKB_ERROR_FACTOR / lowered, rounding / 4),
+                RKB_ERROR_FACTOR);
 }
 
 rkb_verdict_t rkb_check_ratio(const char *output, const rkb_error_stats_t *stats, rkb_dtype_t dtype,

@@ -87,11 +87,13 @@ rkb_verdict_t rkb_finding_set(rkb_finding_t *finding, rkb_verdict_t verdict, con
  * error against the float64 oracle. Measured: 91 honest kernels, largest ratio 13.5; simulated
  * ones and the two corrections below are in docs/judging.md.
  *
- * With lowered_error known, the factor is corrected on both sides of it:
- * - where lowered precision stands far above libtorch's error, the factor may grow to a quarter of
- *   it, up to RKB_ERROR_FACTOR_LONG: long plain sums, scalars whose reference is exact by luck;
- * - where lowered inputs do not show in the output at all (below the factor), only errors beyond a
- *   quarter of the lower precision's rounding of the output itself are refused.
+ * With lowered_error known, L = lowered_error / libtorch's error corrects it:
+ * - L above the factor, lower precision is visible: the factor grows to L / 16 (outputs of few
+ *   elements: L / 2), but to RKB_ERROR_FACTOR_LONG at most. That makes room for plain sums over
+ * very many terms, and for scalars whose reference is exact by luck.
+ * - L below the factor, lower precision hides behind an honest kernel's error (a mean over
+ * thousands of samples): the factor grows to 2·factor² / L, but to a quarter of the lower
+ * precision's rounding of the output itself at most.
  */
 #define RKB_ERROR_FACTOR 32.0
 #define RKB_ERROR_FACTOR_LONG 128.0

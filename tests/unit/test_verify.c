@@ -742,13 +742,17 @@ static void test_ratio_rule_uses_what_lower_precision_costs(void **state)
 {
     (void)state;
     rkb_error_stats_t stats = {
-        .reference_error = 1e-6, .max_abs_oracle = 1, .lowered_error = 4 * 50e-6, .elements = 100};
+        .reference_error = 1e-6, .max_abs_oracle = 1, .lowered_error = 16 * 50e-6, .elements = 100};
     assert_true(fabs(rkb_allowed_ratio(&stats, RKB_F32) - 50) < 1e-9);
     stats.lowered_error = 1; /* far away: the long factor */
     assert_true(rkb_allowed_ratio(&stats, RKB_F32) == RKB_ERROR_FACTOR_LONG);
-    stats.lowered_error = 40e-6; /* near: no extension */
+    stats.lowered_error = 100e-6; /* near: no extension, but for a scalar */
     assert_true(rkb_allowed_ratio(&stats, RKB_F32) == RKB_ERROR_FACTOR);
-    stats.lowered_error = 10e-6; /* invisible: a quarter of TF32's rounding of the output */
+    stats.elements = 5;
+    assert_true(fabs(rkb_allowed_ratio(&stats, RKB_F32) - 50) < 1e-9);
+    stats.lowered_error = 20e-6; /* hidden: 2·32²/20 */
+    assert_true(fabs(rkb_allowed_ratio(&stats, RKB_F32) - 102.4) < 1e-9);
+    stats.lowered_error = 1e-9; /* unnoticeable: a quarter of TF32's rounding of the output */
     assert_true(fabs(rkb_allowed_ratio(&stats, RKB_F32) - 0x1p-13 / 1e-6) < 1e-9);
     /* An error equal to the lowered one never passes where it is visible. */
     for (double lowered = 33e-6; lowered < 1; lowered *= 1.3) {
