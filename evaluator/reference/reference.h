@@ -13,7 +13,7 @@
 typedef struct {
     const rkb_instance_t *instance;
     rkb_direction_t direction;
-    void **tensors;      /* inputs, params, buffers: borrowed by the run */
+    void **tensors; /* inputs, params, buffers: borrowed by the run */
     size_t tensor_count;
     void **grad_outputs; /* backward: one per program output; owned by the trial */
     size_t grad_count;

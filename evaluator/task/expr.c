@@ -82,8 +82,8 @@ static rkb_status_t parse_name(parser_t *parser)
     const char *name;
     for (size_t i = 0; (name = parser->scope_name(parser->scope, i)) != NULL; i++) {
         if (strlen(name) == len && memcmp(name, start, len) == 0)
-            return push_step(parser, (step_t){STEP_SYMBOL, 0, column_of(parser, start),
-                                              (int64_t)i});
+            return push_step(parser,
+                             (step_t){STEP_SYMBOL, 0, column_of(parser, start), (int64_t)i});
         rkb_nearest_offer(&nearest, name);
     }
     char hint[RKB_NAME_MAX + 32];
@@ -161,8 +161,8 @@ static rkb_status_t parse_product(parser_t *parser)
         parser->at += operation == '/' ? 2 : 1;
         status = parse_primary(parser);
         if (status == RKB_OK)
-            status = push_step(
-                parser, (step_t){STEP_BINARY, operation, column_of(parser, start), 0});
+            status =
+                push_step(parser, (step_t){STEP_BINARY, operation, column_of(parser, start), 0});
     }
     return status;
 }
@@ -180,8 +180,8 @@ static rkb_status_t parse_sum(parser_t *parser)
         parser->at++;
         status = parse_product(parser);
         if (status == RKB_OK)
-            status = push_step(
-                parser, (step_t){STEP_BINARY, operation, column_of(parser, start), 0});
+            status =
+                push_step(parser, (step_t){STEP_BINARY, operation, column_of(parser, start), 0});
     }
     return status;
 }

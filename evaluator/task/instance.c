@@ -45,10 +45,10 @@ static rkb_status_t resolve_tensor(const rkb_instance_t *instance, const rkb_ten
             return status;
         }
         if (spec->sizes[d] < 1)
-            return rkb_error_set(err, RKB_ERR_INVALID,
-                                 "shape[%d] of \"%s\", \"%.80s\", is %lld; sizes must be at least 1",
-                                 d, def->name, rkb_expr_text(def->shape[d]),
-                                 (long long)spec->sizes[d]);
+            return rkb_error_set(
+                err, RKB_ERR_INVALID,
+                "shape[%d] of \"%s\", \"%.80s\", is %lld; sizes must be at least 1", d, def->name,
+                rkb_expr_text(def->shape[d]), (long long)spec->sizes[d]);
     }
     if (!size_up(spec))
         return rkb_error_set(err, RKB_ERR_INVALID, "the size of \"%s\" overflows 64 bits",
@@ -197,8 +197,8 @@ const rkb_argument_t *rkb_instance_argument(const rkb_instance_t *instance,
     return &instance->arguments[direction][index];
 }
 
-void rkb_instance_tolerance(const rkb_instance_t *instance, rkb_direction_t direction,
-                            double *atol, double *rtol)
+void rkb_instance_tolerance(const rkb_instance_t *instance, rkb_direction_t direction, double *atol,
+                            double *rtol)
 {
     *atol = instance->task->entries[direction].atol;
     *rtol = instance->task->entries[direction].rtol;
@@ -230,8 +230,7 @@ const rkb_output_spec_t *rkb_instance_forward_specs(const rkb_instance_t *instan
     return *instance->forward_specs;
 }
 
-void rkb_instance_keep_forward_specs(const rkb_instance_t *instance,
-                                     const rkb_output_spec_t *specs)
+void rkb_instance_keep_forward_specs(const rkb_instance_t *instance, const rkb_output_spec_t *specs)
 {
     size_t count = instance->task->program.output_count;
     rkb_output_spec_t *copy = rkb_xcalloc(count, sizeof *copy);

@@ -77,8 +77,8 @@ static rkb_status_t add_config(gather_t *gather, const rkb_json_at_t *at, rkb_co
             goto err_config;
         }
     if (count == RKB_TASK_MAX_CONFIGS) {
-        status = rkb_complain(at, err, RKB_ERR_INVALID, "more than %d configs",
-                              RKB_TASK_MAX_CONFIGS);
+        status =
+            rkb_complain(at, err, RKB_ERR_INVALID, "more than %d configs", RKB_TASK_MAX_CONFIGS);
         goto err_config;
     }
     set->configs[direction] =
@@ -203,8 +203,7 @@ rkb_status_t rkb_parse_config_sets(rkb_task_t *task, const rkb_json_at_t *root, 
     for (const cJSON *child = sets.node->child; child && status == RKB_OK; child = child->next) {
         rkb_json_at_t at = {child, &sets, child->string, 0};
         if (!rkb_name_is_identifier(child->string, strlen(child->string)))
-            return rkb_complain(&sets, err, RKB_ERR_INVALID, "\"%.80s\" is no name",
-                                child->string);
+            return rkb_complain(&sets, err, RKB_ERR_INVALID, "\"%.80s\" is no name", child->string);
         rkb_config_set_t *set = &task->sets[task->set_count++];
         set->name = rkb_xstrdup(child->string);
         status = parse_set(task, &at, set, err);

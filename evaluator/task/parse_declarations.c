@@ -56,8 +56,7 @@ static rkb_status_t parse_symbols(rkb_task_t *task, const rkb_json_at_t *root, r
         if (status == RKB_OK)
             status = rkb_json_only_keys(&at, keys, err);
         if (status == RKB_OK)
-            status = parse_heading(task, &at, &task->symbols[i].name, &task->symbols[i].about,
-                                   err);
+            status = parse_heading(task, &at, &task->symbols[i].name, &task->symbols[i].about, err);
         if (status != RKB_OK)
             return status;
         task->symbol_count = i + 1;
@@ -96,9 +95,9 @@ static const struct {
     rkb_attribute_kind_t kind;
     bool may_vary; /* may be left to the configs */
 } attribute_kinds[] = {
-    {"float", RKB_ATTRIBUTE_FLOAT, true},       {"int", RKB_ATTRIBUTE_INT, false},
-    {"bool", RKB_ATTRIBUTE_BOOL, true},         {"int_list", RKB_ATTRIBUTE_INT_LIST, false},
-    {"string", RKB_ATTRIBUTE_STRING, false},    {"none", RKB_ATTRIBUTE_NONE, false},
+    {"float", RKB_ATTRIBUTE_FLOAT, true},    {"int", RKB_ATTRIBUTE_INT, false},
+    {"bool", RKB_ATTRIBUTE_BOOL, true},      {"int_list", RKB_ATTRIBUTE_INT_LIST, false},
+    {"string", RKB_ATTRIBUTE_STRING, false}, {"none", RKB_ATTRIBUTE_NONE, false},
 };
 enum { ATTRIBUTE_KINDS = sizeof attribute_kinds / sizeof attribute_kinds[0] };
 
@@ -184,8 +183,7 @@ static rkb_status_t parse_attribute(rkb_task_t *task, const rkb_json_at_t *at,
     return RKB_OK;
 }
 
-static rkb_status_t parse_attributes(rkb_task_t *task, const rkb_json_at_t *root,
-                                     rkb_error_t *err)
+static rkb_status_t parse_attributes(rkb_task_t *task, const rkb_json_at_t *root, rkb_error_t *err)
 {
     rkb_json_at_t list;
     size_t count;

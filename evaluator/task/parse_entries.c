@@ -63,8 +63,8 @@ static rkb_status_t parse_arg(const rkb_task_t *task, const rkb_json_at_t *at,
     return RKB_OK;
 }
 
-static rkb_status_t parse_args(rkb_task_t *task, const rkb_json_at_t *at,
-                               rkb_direction_t direction, rkb_error_t *err)
+static rkb_status_t parse_args(rkb_task_t *task, const rkb_json_at_t *at, rkb_direction_t direction,
+                               rkb_error_t *err)
 {
     rkb_entry_def_t *entry = &task->entries[direction];
     rkb_json_at_t list;
@@ -96,6 +96,7 @@ static rkb_status_t parse_returns(rkb_task_t *task, const rkb_json_at_t *at, rkb
     if (status != RKB_OK)
         return status;
     entry->returns = rkb_xcalloc(count, sizeof *entry->returns);
+    entry->gradient_names = rkb_xcalloc(count, sizeof *entry->gradient_names);
     for (size_t i = 0; i < count; i++) {
         rkb_json_at_t item = rkb_json_element(&list, (int)i);
         const char *name;
@@ -113,6 +114,7 @@ static rkb_status_t parse_returns(rkb_task_t *task, const rkb_json_at_t *at, rkb
             if (entry->returns[j] == ref.index)
                 return rkb_complain(&item, err, RKB_ERR_INVALID, "\"%s\" is listed twice", name);
         entry->returns[i] = ref.index;
+        entry->gradient_names[i] = rkb_strf("grad_%s", name);
         entry->return_count = i + 1;
     }
     return RKB_OK;
@@ -144,8 +146,8 @@ static rkb_status_t parse_entry(rkb_task_t *task, const rkb_json_at_t *at,
     static const char *const backward_keys[] = {"args", "returns", "tolerance", NULL};
     rkb_status_t status = rkb_json_expect_object(at, err);
     if (status == RKB_OK)
-        status = rkb_json_only_keys(at, direction == RKB_FORWARD ? forward_keys : backward_keys,
-                                    err);
+        status =
+            rkb_json_only_keys(at, direction == RKB_FORWARD ? forward_keys : backward_keys, err);
     if (status == RKB_OK)
         status = parse_args(task, at, direction, err);
     if (status == RKB_OK && direction == RKB_BACKWARD)

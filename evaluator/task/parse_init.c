@@ -10,9 +10,9 @@
 static const struct {
     const char *name;
     rkb_init_rule_t rule;
-    bool expressions;       /* terms are expressions of symbols; else numbers */
-    bool floats_only;       /* makes no sense for integers */
-    const char *terms[3];   /* NULL-terminated; all are required */
+    bool expressions;     /* terms are expressions of symbols; else numbers */
+    bool floats_only;     /* makes no sense for integers */
+    const char *terms[3]; /* NULL-terminated; all are required */
 } rules[] = {
     {"normal", RKB_RULE_NORMAL, false, true, {"mean", "std"}},
     {"uniform", RKB_RULE_UNIFORM, false, true, {"low", "high"}},
@@ -46,8 +46,8 @@ rkb_status_t rkb_parse_initialiser(const rkb_task_t *task, const rkb_json_at_t *
     }
     if (rules[r].floats_only && !rkb_dtype_is_float(dtype))
         return rkb_complain(at, err, RKB_ERR_INVALID,
-                            "\"%s\" draws real numbers and the dtype is %s; use \"randint\"",
-                            name, rkb_dtype_text(dtype));
+                            "\"%s\" draws real numbers and the dtype is %s; use \"randint\"", name,
+                            rkb_dtype_text(dtype));
     rkb_json_at_t terms;
     status = rkb_json_member(at, name, &terms, err);
     if (status == RKB_OK)
@@ -128,8 +128,9 @@ static rkb_status_t resolve_randint(rkb_dtype_t dtype, int64_t a, int64_t b, rkb
         return rkb_error_set(err, RKB_ERR_INVALID, "randint from %lld to below %lld is empty",
                              (long long)a, (long long)b);
     if (a < low || b - 1 > high)
-        return rkb_error_set(err, RKB_ERR_INVALID, "randint from %lld to below %lld does not fit %s",
-                             (long long)a, (long long)b, rkb_dtype_text(dtype));
+        return rkb_error_set(err, RKB_ERR_INVALID,
+                             "randint from %lld to below %lld does not fit %s", (long long)a,
+                             (long long)b, rkb_dtype_text(dtype));
     *out = (rkb_init_t){RKB_INIT_RANDINT, (double)a, (double)b};
     return RKB_OK;
 }

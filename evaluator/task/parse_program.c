@@ -269,8 +269,8 @@ static rkb_status_t check_operator(const rkb_json_at_t *at, const char *op, rkb_
     return RKB_OK;
 }
 
-static rkb_status_t parse_call(rkb_task_t *task, const rkb_json_at_t *at,
-                               rkb_program_call_t *call, rkb_error_t *err)
+static rkb_status_t parse_call(rkb_task_t *task, const rkb_json_at_t *at, rkb_program_call_t *call,
+                               rkb_error_t *err)
 {
     static const char *const keys[] = {"op", "args", "named", "result", "results", NULL};
     rkb_json_at_t op;

@@ -35,8 +35,7 @@ rkb_status_t rkb_parse_expr(const rkb_task_t *task, const rkb_json_at_t *at, rkb
                             rkb_error_t *err)
 {
     if (cJSON_IsString(at->node)) {
-        rkb_status_t status =
-            rkb_expr_parse(at->node->valuestring, rkb_task_scope, task, out, err);
+        rkb_status_t status = rkb_expr_parse(at->node->valuestring, rkb_task_scope, task, out, err);
         return status == RKB_OK ? RKB_OK : (rkb_complain_prefix(at, err), status);
     }
     if (!cJSON_IsNumber(at->node))
@@ -116,8 +115,8 @@ rkb_status_t rkb_copy_optional(const rkb_json_at_t *at, const char *key, const c
 rkb_status_t rkb_parse_list(const rkb_json_at_t *at, const char *key, bool required,
                             rkb_json_at_t *out, size_t *count, rkb_error_t *err)
 {
-    rkb_status_t status = required ? rkb_json_member(at, key, out, err)
-                                   : rkb_json_optional(at, key, out, err);
+    rkb_status_t status =
+        required ? rkb_json_member(at, key, out, err) : rkb_json_optional(at, key, out, err);
     if (status != RKB_OK)
         return status;
     *count = 0;

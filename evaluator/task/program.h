@@ -75,6 +75,7 @@ const rkb_program_t *rkb_task_program(const rkb_task_t *task);
 /** Tensors whose gradients backward returns, as indices of the instance's tensors, in order. */
 size_t rkb_task_backward_return_count(const rkb_task_t *task);
 size_t rkb_task_backward_return(const rkb_task_t *task, size_t index);
+const char *rkb_task_gradient_name(const rkb_task_t *task, size_t index); /* "grad_x" */
 
 const char *rkb_task_origin(const rkb_task_t *task); /* NULL: not given */
 const char *rkb_task_family(const rkb_task_t *task); /* NULL: not given */

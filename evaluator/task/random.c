@@ -9,8 +9,8 @@
 uint64_t rkb_stream_bits(const rkb_stream_t *stream, uint64_t index)
 {
     uint64_t block = index / 2; /* a block is 128 bits: two elements */
-    rkb_philox_block_t counter = {{(uint32_t)block, (uint32_t)(block >> 32),
-                                   (uint32_t)stream->high, (uint32_t)(stream->high >> 32)}};
+    rkb_philox_block_t counter = {{(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream->high,
+                                   (uint32_t)(stream->high >> 32)}};
     counter = rkb_philox4x32_10(counter, (uint32_t)stream->key, (uint32_t)(stream->key >> 32));
     const uint32_t *half = counter.word + 2 * (index % 2);
     return half[0] | (uint64_t)half[1] << 32;
@@ -60,30 +60,42 @@ double rkb_normal_quantile(double p)
      * the normal distribution", Applied Statistics 37 (1988) 477-484: one for the centre in
      * 0.425² − (p−½)², two for the tails in √(−ln p).
      */
-    static const double a[] = {3.3871328727963666080e0, 1.3314166789178437745e+2,
+    static const double a[] = {3.3871328727963666080e0,  1.3314166789178437745e+2,
                                1.9715909503065514427e+3, 1.3731693765509461125e+4,
                                4.5921953931549871457e+4, 6.7265770927008700853e+4,
                                3.3430575583588128105e+4, 2.5090809287301226727e+3};
-    static const double b[] = {1.0, 4.2313330701600911252e+1,
-                               6.8718700749205790830e+2, 5.3941960214247511077e+3,
-                               2.1213794301586595867e+4, 3.9307895800092710610e+4,
-                               2.8729085735721942674e+4, 5.2264952788528545610e+3};
-    static const double c[] = {1.42343711074968357734e0, 4.63033784615654529590e0,
-                               5.76949722146069140550e0, 3.64784832476320460504e0,
-                               1.27045825245236838258e0, 2.41780725177450611770e-1,
+    static const double b[] = {1.0,
+                               4.2313330701600911252e+1,
+                               6.8718700749205790830e+2,
+                               5.3941960214247511077e+3,
+                               2.1213794301586595867e+4,
+                               3.9307895800092710610e+4,
+                               2.8729085735721942674e+4,
+                               5.2264952788528545610e+3};
+    static const double c[] = {1.42343711074968357734e0,  4.63033784615654529590e0,
+                               5.76949722146069140550e0,  3.64784832476320460504e0,
+                               1.27045825245236838258e0,  2.41780725177450611770e-1,
                                2.27238449892691845833e-2, 7.74545014278341407640e-4};
-    static const double d[] = {1.0, 2.05319162663775882187e0,
-                               1.67638483018380384940e0, 6.89767334985100004550e-1,
-                               1.48103976427480074590e-1, 1.51986665636164571966e-2,
-                               5.47593808499534494600e-4, 1.05075007164441684324e-9};
-    static const double e[] = {6.65790464350110377720e0, 5.46378491116411436990e0,
-                               1.78482653991729133580e0, 2.96560571828504891230e-1,
+    static const double d[] = {1.0,
+                               2.05319162663775882187e0,
+                               1.67638483018380384940e0,
+                               6.89767334985100004550e-1,
+                               1.48103976427480074590e-1,
+                               1.51986665636164571966e-2,
+                               5.47593808499534494600e-4,
+                               1.05075007164441684324e-9};
+    static const double e[] = {6.65790464350110377720e0,  5.46378491116411436990e0,
+                               1.78482653991729133580e0,  2.96560571828504891230e-1,
                                2.65321895265761230930e-2, 1.24266094738807843860e-3,
                                2.71155556874348757815e-5, 2.01033439929228813265e-7};
-    static const double f[] = {1.0, 5.99832206555887937690e-1,
-                               1.36929880922735805310e-1, 1.48753612908506148525e-2,
-                               7.86869131145613259100e-4, 1.84631831751005468180e-5,
-                               1.42151175831644588870e-7, 2.04426310338993978564e-15};
+    static const double f[] = {1.0,
+                               5.99832206555887937690e-1,
+                               1.36929880922735805310e-1,
+                               1.48753612908506148525e-2,
+                               7.86869131145613259100e-4,
+                               1.84631831751005468180e-5,
+                               1.42151175831644588870e-7,
+                               2.04426310338993978564e-15};
     double q = p - 0.5;
     if (q >= -0.425 && q <= 0.425)
         return q * ratio(a, b, 0.180625 - q * q);
@@ -107,8 +119,7 @@ static uint16_t narrow(double x, int fraction_bits, int exponent_bits)
     uint64_t fraction = bits & UINT64_C(0x000fffffffffffff);
     int bias = (1 << (exponent_bits - 1)) - 1, top = (1 << exponent_bits) - 1;
     if (exponent == 0x7ff)
-        return (uint16_t)(sign | top << fraction_bits |
-                          (fraction ? 1 << (fraction_bits - 1) : 0));
+        return (uint16_t)(sign | top << fraction_bits | (fraction ? 1 << (fraction_bits - 1) : 0));
     if (exponent == 0)
         return sign; /* subnormal doubles are far below either format */
     int target = exponent - 1023 + bias;

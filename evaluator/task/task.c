@@ -71,9 +71,9 @@ static rkb_status_t parse_notes(rkb_task_t *task, const rkb_json_at_t *root, rkb
 static rkb_status_t parse_heading(rkb_task_t *task, const rkb_json_at_t *root, rkb_error_t *err)
 {
     static const char *const keys[] = {
-        "schema",     "name",   "suite",  "description", "origin",  "family",  "notes",    "symbols",
-        "init_methods", "attributes", "inputs", "params", "buffers", "program", "outputs", "forward",
-        "backward",   "configs", NULL};
+        "schema",  "name",         "suite",      "description", "origin", "family",  "notes",
+        "symbols", "init_methods", "attributes", "inputs",      "params", "buffers", "program",
+        "outputs", "forward",      "backward",   "configs",     NULL};
     const char *schema;
     rkb_json_at_t at;
     rkb_status_t status = rkb_json_expect_object(root, err);
@@ -197,6 +197,9 @@ void rkb_task_destroy(rkb_task_t *task)
         for (size_t i = 0; i < task->entries[d].arg_count; i++)
             free(task->entries[d].args[i].name);
         free(task->entries[d].args);
+        for (size_t i = 0; i < task->entries[d].return_count; i++)
+            free(task->entries[d].gradient_names[i]);
+        free(task->entries[d].gradient_names);
         free(task->entries[d].returns);
     }
     rkb_program_release(&task->program);

@@ -1,7 +1,7 @@
 /**
  * @file task.h
- * Tasks are data (schema rkb-task/1, tasks/schema/rkb-task-1.schema.json; language in docs/tasks.md).
- * A task is immutable after loading and may be shared by threads.
+ * Tasks are data (schema rkb-task/1, tasks/schema/rkb-task-1.schema.json; language in
+ * docs/tasks.md). A task is immutable after loading and may be shared by threads.
  */
 #ifndef RKB_TASK_TASK_H
 #define RKB_TASK_TASK_H
@@ -45,14 +45,16 @@ int rkb_task_find_config_set(const rkb_task_t *task, const char *name);
 size_t rkb_task_config_count(const rkb_task_t *task, size_t set, rkb_direction_t direction);
 const rkb_config_t *rkb_task_config(const rkb_task_t *task, size_t set, rkb_direction_t direction,
                                     size_t index);
-/** "B=64,I=128,O=10,init=kaiming": symbols in the task's order, init last. Identifies the config. */
+/** "B=64,I=128,O=10,init=kaiming": symbols in the task's order, init last. Identifies the config.
+ */
 const char *rkb_config_name(const rkb_config_t *config);
 /** Finds or parses a config by that name (any values; used by --config and by item payloads). */
 rkb_status_t rkb_task_parse_config(const rkb_task_t *task, const char *name, rkb_config_t **out,
                                    rkb_error_t *err);
 void rkb_config_destroy(rkb_config_t *config); /* only for rkb_task_parse_config() results */
 
-/* ---- instances: everything of one (task, config) with numbers ---------------------------------- */
+/* ---- instances: everything of one (task, config) with numbers ----------------------------------
+ */
 
 typedef enum { RKB_ROLE_INPUT, RKB_ROLE_PARAM, RKB_ROLE_BUFFER, RKB_ROLE_GRAD_OUTPUT } rkb_role_t;
 const char *rkb_role_name(rkb_role_t role); /* "input", "param", "buffer", "grad_output" */
@@ -120,10 +122,11 @@ size_t rkb_instance_argument_count(const rkb_instance_t *instance, rkb_direction
 const rkb_argument_t *rkb_instance_argument(const rkb_instance_t *instance,
                                             rkb_direction_t direction, size_t index);
 /** atol, rtol of the elementwise rule for one direction. */
-void rkb_instance_tolerance(const rkb_instance_t *instance, rkb_direction_t direction,
-                            double *atol, double *rtol);
+void rkb_instance_tolerance(const rkb_instance_t *instance, rkb_direction_t direction, double *atol,
+                            double *rtol);
 
-/* ---- data: counter-based streams --------------------------------------------------------------- */
+/* ---- data: counter-based streams ---------------------------------------------------------------
+ */
 
 /**
  * Fills dst (numel × dtype size, host memory) with the spec's values for one trial. The stream is
@@ -134,11 +137,13 @@ void rkb_instance_tolerance(const rkb_instance_t *instance, rkb_direction_t dire
 rkb_status_t rkb_instance_generate(const rkb_instance_t *instance, const rkb_tensor_spec_t *spec,
                                    uint64_t seed, unsigned trial, void *dst, rkb_error_t *err);
 
-/* ---- a set of tasks ------------------------------------------------------------------------------ */
+/* ---- a set of tasks
+ * ------------------------------------------------------------------------------ */
 
 typedef struct rkb_task_set rkb_task_set_t;
 
-/** Loads every task.json under folder (any depth), sorted by path. A broken task is an error that names it. */
+/** Loads every task.json under folder (any depth), sorted by path. A broken task is an error that
+ * names it. */
 rkb_status_t rkb_task_set_load(const char *folder, rkb_task_set_t **out, rkb_error_t *err);
 void rkb_task_set_destroy(rkb_task_set_t *set); /* NULL allowed */
 size_t rkb_task_set_count(const rkb_task_set_t *set);

@@ -102,6 +102,11 @@ size_t rkb_task_backward_return(const rkb_task_t *task, size_t index)
     return task->entries[RKB_BACKWARD].returns[index];
 }
 
+const char *rkb_task_gradient_name(const rkb_task_t *task, size_t index)
+{
+    return task->entries[RKB_BACKWARD].gradient_names[index];
+}
+
 size_t rkb_task_symbol_count(const rkb_task_t *task)
 {
     return task->symbol_count;

@@ -9,7 +9,7 @@
 #include "evaluator/task/program.h"
 
 enum {
-    RKB_TASK_MAX_ITEMS = 4096,   /* symbols, tensors, calls, …: of each */
+    RKB_TASK_MAX_ITEMS = 4096,  /* symbols, tensors, calls, …: of each */
     RKB_TASK_MAX_CONFIGS = 4096 /* in one set */
 };
 
@@ -65,7 +65,12 @@ typedef struct {
 } rkb_tensor_def_t;
 
 /* One position of an entry. */
-typedef enum { RKB_ENTRY_TENSOR, RKB_ENTRY_ATTRIBUTE, RKB_ENTRY_SYMBOL, RKB_ENTRY_GRAD } rkb_entry_kind_t;
+typedef enum {
+    RKB_ENTRY_TENSOR,
+    RKB_ENTRY_ATTRIBUTE,
+    RKB_ENTRY_SYMBOL,
+    RKB_ENTRY_GRAD
+} rkb_entry_kind_t;
 
 typedef struct {
     char *name;
@@ -77,7 +82,8 @@ typedef struct {
     bool present;
     rkb_entry_arg_t *args;
     size_t arg_count;
-    size_t *returns; /* backward: tensors */
+    size_t *returns;       /* backward: tensors */
+    char **gradient_names; /* of the returns, "grad_x" */
     size_t return_count;
     double atol, rtol;
 } rkb_entry_def_t;

@@ -41,8 +41,7 @@ static rkb_status_t walk(rkb_task_set_t *set, const char *folder, rkb_error_t *e
     if (!fts)
         return rkb_error_set(err, RKB_ERR_IO, "%s: %s", folder, strerror(errno));
     while (status == RKB_OK && (errno = 0, entry = fts_read(fts)) != NULL) {
-        if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
-            entry->fts_info == FTS_NS)
+        if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR || entry->fts_info == FTS_NS)
             status = rkb_error_set(err, RKB_ERR_IO, "%s: %s", entry->fts_path,
                                    strerror(entry->fts_errno));
         else if (strcmp(entry->fts_name, "task.json") == 0 && entry->fts_info != FTS_D &&
