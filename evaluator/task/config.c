@@ -100,23 +100,21 @@ rkb_status_t rkb_config_set_method(rkb_config_t *config, const char *method, rkb
     return RKB_OK;
 }
 
-/* Fewest digits that read back as the same double. */
-static void print_double(FILE *out, double value)
+const char *rkb_print_double(double value, char *buf, size_t size)
 {
-    char text[40];
     for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
+        snprintf(buf, size, "%.*g", digits, value);
+        if (strtod(buf, NULL) == value)
             break;
     }
-    fputs(text, out);
+    return buf;
 }
 
 static char *compose_name(const rkb_config_t *config)
 {
     const rkb_task_t *task = config->task;
     const char *comma = "";
-    char *text = NULL;
+    char *text = NULL, number[40];
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (!out)
@@ -131,7 +129,7 @@ static char *compose_name(const rkb_config_t *config)
         if (attribute->kind == RKB_ATTRIBUTE_BOOL)
             fputs(config->numbers[i] != 0 ? "true" : "false", out);
         else
-            print_double(out, config->numbers[i]);
+            fputs(rkb_print_double(config->numbers[i], number, sizeof number), out);
         comma = ",";
     }
     if (task->method_count > 0)

@@ -16,8 +16,11 @@ static rkb_status_t check_name(const rkb_task_t *task, const rkb_json_at_t *at, 
                             "\"%.80s\" is no name: letters, digits and '_', no digit first, at "
                             "most %d characters",
                             name, RKB_NAME_MAX);
-    if (strcmp(name, "init") == 0 || strcmp(name, "grad_output") == 0)
-        return rkb_complain(at, err, RKB_ERR_INVALID, "the name \"%s\" is reserved", name);
+    if (strcmp(name, "init") == 0 || strncmp(name, "grad_", 5) == 0)
+        return rkb_complain(at, err, RKB_ERR_INVALID,
+                            "\"%s\": the name \"init\" and those that begin with \"grad_\" are "
+                            "reserved",
+                            name);
     if (rkb_task_find_name(task, name, &other))
         return rkb_complain(at, err, RKB_ERR_INVALID, "\"%s\" is declared twice", name);
     return RKB_OK;

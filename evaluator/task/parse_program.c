@@ -208,6 +208,9 @@ static rkb_status_t parse_result(rkb_task_t *task, const rkb_json_at_t *at, rkb_
             return status;
         if (!rkb_name_is_identifier(name, strlen(name)))
             return rkb_complain(at, err, RKB_ERR_INVALID, "\"%.80s\" is no name", name);
+        if (strncmp(name, "grad_", 5) == 0)
+            return rkb_complain(at, err, RKB_ERR_INVALID,
+                                "\"%s\": names that begin with \"grad_\" are reserved", name);
         if (rkb_task_find_name(task, name, &other) || find_result(task, name, &result))
             return rkb_complain(at, err, RKB_ERR_INVALID, "\"%s\" is already defined", name);
     }

@@ -165,6 +165,9 @@ size_t rkb_dtype_bytes(rkb_dtype_t dtype);
 const char *rkb_dtype_text(rkb_dtype_t dtype);
 bool rkb_dtype_is_float(rkb_dtype_t dtype);
 
+/** Fewest digits (15 to 17) that read back as the same double. */
+const char *rkb_print_double(double value, char *buf, size_t size);
+
 /** Finds a declared name in all four name spaces but results; false when there is none. */
 bool rkb_task_find_name(const rkb_task_t *task, const char *name, rkb_ref_t *out);
 int rkb_task_find_method(const rkb_task_t *task, const char *name);

@@ -35,7 +35,7 @@ static rkb_status_t add_task(rkb_task_set_t *set, const char *file, rkb_error_t 
 static rkb_status_t walk(rkb_task_set_t *set, const char *folder, rkb_error_t *err)
 {
     char *roots[] = {(char *)folder, NULL};
-    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    FTS *fts = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, NULL);
     FTSENT *entry;
     rkb_status_t status = RKB_OK;
     if (!fts)
