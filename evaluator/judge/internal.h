@@ -43,8 +43,8 @@ rkb_status_t rkb_trial_cache_select(rkb_trial_cache_t *cache, const rkb_task_t *
 rkb_status_t rkb_trial_cache_get(rkb_trial_cache_t *cache, int index, const rkb_trial_t **trial_p,
                                  rkb_error_t *err);
 /**
- * Per output: worst change of the oracle when the float inputs of trial 0 are rounded to ten
- * mantissa bits (TF32 and float16), what the next lower precision costs at least. Valid until the
+ * Per output: worst change of the oracle, over the trials, when float inputs are rounded to ten
+ * mantissa bits (TF32 and float16): what the next lower precision costs at least. Valid until the
  * next select. NULL when it could not be computed.
  */
 const double *rkb_trial_cache_lowered(rkb_trial_cache_t *cache);

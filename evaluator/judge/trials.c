@@ -208,25 +208,14 @@ static bool run_lowered(rkb_trial_cache_t *cache, const rkb_trial_t *trial,
     return ok;
 }
 
-const double *rkb_trial_cache_lowered(rkb_trial_cache_t *cache)
+static bool add_lowered(rkb_trial_cache_t *cache, const rkb_trial_t *trial)
 {
-    if (cache->lowered_tried) {
-        return cache->lowered;
-    }
-    const rkb_trial_t *trial;
-    rkb_error_t ignored = RKB_ERROR_INIT;
-    if (rkb_trial_cache_get(cache, 0, &trial, &ignored) != RKB_OK) {
-        return NULL;
-    }
-    cache->lowered_tried = true;
     rkb_expected_set_t lowered;
     memset(&lowered, 0, sizeof(lowered));
     if (!run_lowered(cache, trial, &lowered)) {
-        return NULL;
+        return false;
     }
-    size_t count = trial->expected.count;
-    cache->lowered = rkb_xcalloc(count + 1, sizeof(double));
-    for (size_t k = 0; k < count && k < lowered.count; k++) {
+    for (size_t k = 0; k < trial->expected.count && k < lowered.count; k++) {
         const double *exact = trial->expected.outputs[k].oracle;
         const double *rough = lowered.outputs[k].oracle;
         int64_t numel = trial->expected.outputs[k].spec.numel;
@@ -238,6 +227,31 @@ const double *rkb_trial_cache_lowered(rkb_trial_cache_t *cache)
         }
     }
     rkb_expected_release(&lowered);
+    return true;
+}
+
+const double *rkb_trial_cache_lowered(rkb_trial_cache_t *cache)
+{
+    if (cache->lowered_tried) {
+        return cache->lowered;
+    }
+    cache->lowered_tried = true;
+    /* Few elements need the maximum over all trials; big trials, which are not kept, have many. */
+    int count = cache->keep ? cache->count : 1;
+    bool ok = true;
+    for (int i = 0; ok && i < count; i++) {
+        const rkb_trial_t *trial;
+        rkb_error_t ignored = RKB_ERROR_INIT;
+        ok = rkb_trial_cache_get(cache, i, &trial, &ignored) == RKB_OK;
+        if (ok && cache->lowered == NULL) {
+            cache->lowered = rkb_xcalloc(trial->expected.count + 1, sizeof(double));
+        }
+        ok = ok && add_lowered(cache, trial);
+    }
+    if (!ok) {
+        free(cache->lowered);
+        cache->lowered = NULL;
+    }
     return cache->lowered;
 }
 
