@@ -158,8 +158,13 @@ static void sync_folder_of(const char *path)
 
 rkb_status_t rkb_atomic_file_commit(rkb_atomic_file_t *file, rkb_error_t *err)
 {
-    if (fflush(file->stream) != 0 || ferror(file->stream) || fsync(fileno(file->stream)) != 0)
+    errno = 0;
+    if (fflush(file->stream) != 0 || ferror(file->stream) || fsync(fileno(file->stream)) != 0) {
+        /* An earlier write failed and its cause is forgotten. */
+        if (errno == 0)
+            errno = EIO;
         return io_error(err, file->path);
+    }
     int closed = fclose(file->stream);
     file->stream = NULL;
     if (closed != 0 || rename(file->temporary, file->path) != 0)

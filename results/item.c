@@ -147,6 +147,9 @@ static bool add_known(cJSON *item, const rkb_item_view_t *view, const char *row)
                             : rkb_item_get(view, key);
     if (name)
         return cJSON_AddStringToObject(item, key, name) != NULL;
+    /* A speed-up in a report is one that counts: whoever averages the column gets it right. */
+    if (strcmp(key, "speedup") == 0 && !isfinite(view->speedup))
+        node = NULL;
     if (row[len] == '[' && !cJSON_IsArray(node))
         return cJSON_AddArrayToObject(item, key) != NULL;
     return node ? add_copy(item, key, node) : cJSON_AddNullToObject(item, key) != NULL;
@@ -187,20 +190,24 @@ char *rkb_item_reproduce(const rkb_item_view_t *view, const cJSON *run)
     char *line = append(rkb_xstrdup("rkb eval"), "--task", view->task);
     line = append(line, "--direction", view->direction);
     line = append(line, "--config", view->config);
-    rkb_json_at_t root = rkb_json_root(view->result);
+    rkb_json_at_t item = rkb_json_root(view->result), whole = rkb_json_root(run);
     uint64_t seed;
-    if (rkb_json_get_uint64(&root, "seed", &seed, NULL) == RKB_OK) {
+    if (rkb_json_get_uint64(&item, "seed", &seed, NULL) == RKB_OK ||
+        rkb_json_get_uint64(&whole, "seed", &seed, NULL) == RKB_OK) {
         char *digits = rkb_strf("%" PRIu64, seed);
         line = append(line, "--seed", digits);
         free(digits);
     }
     /* What a run was told beyond the defaults decides the outcome too. */
-    const char *const told[] = {"device", "tasks", "cxx_flags"};
-    const char *const options[] = {"--device", "--tasks", "--cxx-flags"};
-    for (int i = 0; i < 3; i++) {
-        const cJSON *value = cJSON_GetObjectItemCaseSensitive(run, told[i]);
-        if (cJSON_IsString(value) && value->valuestring[0])
-            line = append(line, options[i], value->valuestring);
+    const struct {
+        const char *key, *option, *standard;
+    } told[] = {
+        {"device", "--device", "auto"}, {"tasks", "--tasks", ""}, {"cxx_flags", "--cxx-flags", ""}};
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        const cJSON *value = cJSON_GetObjectItemCaseSensitive(run, told[i].key);
+        if (cJSON_IsString(value) && value->valuestring[0] &&
+            strcmp(value->valuestring, told[i].standard) != 0)
+            line = append(line, told[i].option, value->valuestring);
     }
     const char *source = text_of(view, "source");
     if (source)

@@ -3,6 +3,7 @@
 #include "common/file.h"
 #include "results/format.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -68,7 +69,7 @@ static void write_summary(const rkb_render_t *render)
     free(text);
     text = rkb_format_speed(summary);
     if (*text)
-        fprintf(out, "%s.\n", text);
+        fprintf(out, "\n%c%s.\n", toupper((unsigned char)*text), text + 1);
     free(text);
     fputs("\n| verdict | items | share |\n|---|---:|---:|\n", out);
     for (size_t i = 0; i < summary->verdicts.used; i++) {

@@ -139,7 +139,7 @@ static void put_verdicts(const printer_t *printer)
         free(word);
     }
     put_fact(printer, "flags", rkb_format_tally(&summary->flags, NULL));
-    put_fact(printer, "devices", rkb_format_tally(&summary->classes, NULL));
+    put_fact(printer, "bits", rkb_format_tally(&summary->classes, NULL));
 }
 
 static void put_groups(const printer_t *printer)
@@ -239,7 +239,7 @@ static rkb_status_t put_details(printer_t *printer, rkb_error_t *err)
                 printer->failures - printer->max_failures, summary->folder, printer->failures);
     if (printer->first_again) {
         char *line = rkb_one_line(printer->first_again);
-        fprintf(printer->out, "\n  the first of them again:\n  %s\n", line);
+        fprintf(printer->out, "\n  to judge the first of them again:\n  %s\n", line);
         free(line);
     }
     if (status == RKB_OK && summary->notices > 0) {
