@@ -146,8 +146,8 @@ void rkb_rt_tensor_retain(rkb_tensor_t *tensor); /* NULL allowed */
 void rkb_rt_tensor_release(rkb_tensor_t *tensor);
 
 /**
- * A new contiguous tensor in device memory (device == CUDA) or host memory (device == CPU): poisoned
- * with a NaN pattern and fenced by guard bands. NULL when memory is short or the shape is invalid.
+ * A new contiguous tensor, poisoned with a NaN pattern: in device memory (device == CUDA), fenced by
+ * guard bands, or in host memory (device == CPU). NULL when memory is short or the shape is invalid.
  */
 rkb_tensor_t *rkb_rt_tensor_empty(const int64_t *sizes, int32_t ndim, int32_t dtype, int32_t device);
 /** A view that shares storage: any sizes and strides that stay inside the storage. */
@@ -157,6 +157,8 @@ rkb_tensor_t *rkb_rt_tensor_as_strided(rkb_tensor_t *base, const int64_t *sizes,
 rkb_tensor_t *rkb_rt_tensor_from_blob(void *data, const int64_t *sizes, const int64_t *strides,
                                       int32_t ndim, int32_t dtype, int32_t device,
                                       void (*deleter)(void *), void *context);
+/** Start and size in bytes of the memory that a tensor shares. */
+void rkb_rt_tensor_storage(const rkb_tensor_t *tensor, void **base, size_t *bytes);
 /** Element-wise copy with dtype conversion and broadcasting of src to dst. 0 on success. */
 int rkb_rt_tensor_copy(rkb_tensor_t *dst, const rkb_tensor_t *src);
 /** Fills with a scalar, converted to the tensor's dtype. 0 on success. */
@@ -166,8 +168,9 @@ int rkb_rt_tensor_fill(rkb_tensor_t *tensor, double value, int64_t ivalue);
  * A libtorch operator by schema name ("aten::sum.dim_IntList"), through the dispatcher; libtorch is
  * loaded at the first call. Trailing arguments with defaults may be left out. The results array
  * holds *nresults values on return (capacity given on entry). The name is recorded as delegated.
- * 0 on success.
+ * 0 on success; RKB_RT_UNSUPPORTED when libtorch or the operator is not there; else -1.
  */
+enum { RKB_RT_UNSUPPORTED = -2 };
 int rkb_rt_call_operator(const char *name, const rkb_value_t *args, size_t nargs,
                          rkb_value_t *results, size_t *nresults);
 
@@ -191,6 +194,10 @@ extern rkb_thread_t rkb_rt_thread;
 /** Base of dynamic shared memory: one fixed address, 128-byte aligned, RKB_SHARED_MAX bytes. */
 enum { RKB_SHARED_DEFAULT = 48 * 1024, RKB_SHARED_MAX = 227 * 1024 };
 extern unsigned char rkb_rt_dynamic_shared[];
+/** A different number for every block of every launch: tells when a variable is entered anew. */
+extern uint64_t rkb_rt_block_serial;
+/** First use of a static __shared__ variable in a block: counts its bytes, fills it with poison. */
+void rkb_rt_shared_enter(void *variable, size_t bytes);
 
 /**
  * Runs `body(context)` once for every thread of every block of the grid. Threads of a block are
@@ -199,6 +206,9 @@ extern unsigned char rkb_rt_dynamic_shared[];
  */
 int rkb_rt_launch(const char *name, rkb_dim3_t grid, rkb_dim3_t block, size_t shared_bytes,
                   void (*body)(void *), void *context);
+
+/** A launch that the header itself refuses (limits of one kernel): recorded as by rkb_rt_launch(). */
+int rkb_rt_refuse_launch(const char *name, int error);
 
 /** cudaGetLastError (reset != 0) and cudaPeekAtLastError. */
 int rkb_rt_last_cuda_error(int reset);
@@ -212,8 +222,9 @@ int rkb_rt_barrier_count(int predicate);
 void rkb_rt_warp_sync(uint32_t mask);
 /**
  * Warp exchange: every lane named in `mask` deposits `bytes` (at most 16) and, once all have come,
- * reads the value of lane `source` (0..31; a lane outside the mask or dead: its own value) into
- * `out`. Basis of all shuffles.
+ * reads the value of lane `source` (0..31) into `out`. A lane outside the mask: its own value. A
+ * lane of the mask that has ended or never existed: what it deposited last, else zeros, which is
+ * what an H200 was seen to give. Basis of all shuffles.
  */
 void rkb_rt_warp_exchange(uint32_t mask, const void *in, void *out, size_t bytes, int source);
 /** __ballot_sync. */
@@ -221,6 +232,8 @@ uint32_t rkb_rt_warp_ballot(uint32_t mask, int predicate);
 /** __activemask: lanes of this warp that have not ended. Never zero. */
 uint32_t rkb_rt_warp_active(void);
 int rkb_rt_lane(void);
+/** Lets the other threads of the block run (__nanosleep). */
+void rkb_rt_yield(void);
 /** For code that this device cannot run (inline PTX, …): ends the item as `unsupported`. */
 void rkb_rt_unsupported(const char *what) __attribute__((noreturn));
 /** __trap, a failed device assert: ends the item as `launch_failure`. */
