@@ -15,8 +15,10 @@ typedef struct {
     rkb_atomic_file_t *files[RENDERERS];
 } writer_t;
 
-static rkb_status_t write_item(const rkb_item_view_t *view, void *context, rkb_error_t *err)
+static rkb_status_t write_item(const rkb_item_view_t *view, void *context, bool *stop,
+                               rkb_error_t *err)
 {
+    (void)stop;
     writer_t *writer = context;
     cJSON *item = rkb_item_json(view);
     if (!item)

@@ -185,12 +185,14 @@ static void put_groups(const printer_t *printer)
     }
 }
 
-static rkb_status_t put_failure(const rkb_item_view_t *view, void *context, rkb_error_t *err)
+static rkb_status_t put_failure(const rkb_item_view_t *view, void *context, bool *stop,
+                                rkb_error_t *err)
 {
     (void)err;
     printer_t *printer = context;
-    if (view->ok || printer->failures++ >= printer->max_failures)
+    if (view->ok)
         return RKB_OK;
+    *stop = ++printer->failures == printer->max_failures;
     if (printer->failures == 1)
         put_heading(printer, "failures");
     char *verdict = rkb_one_line(view->verdict);
@@ -232,11 +234,12 @@ static rkb_status_t put_details(printer_t *printer, rkb_error_t *err)
 {
     const rkb_summary_t *summary = printer->summary;
     rkb_status_t status = RKB_OK;
-    if (printer->max_failures > 0 && summary->ok < summary->items)
+    uint64_t failures = summary->items - summary->ok;
+    if (printer->max_failures > 0 && failures > 0)
         status = rkb_summary_items(summary, put_failure, printer, err);
-    if (printer->failures > printer->max_failures)
-        fprintf(printer->out, "  and %d more: rkb report %s --failures %d\n",
-                printer->failures - printer->max_failures, summary->folder, printer->failures);
+    if (printer->failures > 0 && failures > (uint64_t)printer->failures)
+        fprintf(printer->out, "  and %" PRIu64 " more: rkb report %s --failures %" PRIu64 "\n",
+                failures - (uint64_t)printer->failures, summary->folder, failures);
     if (printer->first_again) {
         char *line = rkb_one_line(printer->first_again);
         fprintf(printer->out, "\n  to judge the first of them again:\n  %s\n", line);

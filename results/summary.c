@@ -342,12 +342,12 @@ static bool visit_second_item(const cJSON *record, uint64_t line, void *context)
     second->status = rkb_item_view_open(record, line, &item, second->err);
     if (second->status != RKB_OK)
         return false;
-    bool added;
+    bool added, stop = false;
     second->status = rkb_keyset_add(second->seen, item.key, &added, second->err);
     if (second->status == RKB_OK && added)
-        second->status = second->visit_item(&item, second->context, second->err);
+        second->status = second->visit_item(&item, second->context, &stop, second->err);
     rkb_item_view_close(&item);
-    return second->status == RKB_OK;
+    return second->status == RKB_OK && !stop;
 }
 
 static bool visit_second_notice(const cJSON *record, uint64_t line, void *context)

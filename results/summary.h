@@ -65,10 +65,12 @@ cJSON *rkb_summary_json(const rkb_summary_t *summary);
 const char *rkb_summary_text(const rkb_summary_t *summary, const char *key);
 
 /**
- * Second pass: each item once, in journal order. visit returns an error to stop with.
+ * Second pass: each item once, in journal order. visit returns an error to stop with, or sets
+ * *stop when it has seen enough.
  * What was appended to the journal since the first pass is left out.
  */
-typedef rkb_status_t (*rkb_item_fn_t)(const rkb_item_view_t *view, void *context, rkb_error_t *err);
+typedef rkb_status_t (*rkb_item_fn_t)(const rkb_item_view_t *view, void *context, bool *stop,
+                                      rkb_error_t *err);
 rkb_status_t rkb_summary_items(const rkb_summary_t *summary, rkb_item_fn_t visit, void *context,
                                rkb_error_t *err);
 /** The same for notices, each distinct one once. */
