@@ -43,9 +43,7 @@ static bool check_devices(doctor_t *doctor)
     for (size_t i = 0; i < count; i++) {
         bool ok = backends[i].ops != NULL;
         usable = usable || ok;
-        say(doctor, ok ? LINE_OK : LINE_WARNING, backends[i].name, "%s%s%s%s", backends[i].reason,
-            backends[i].where[0] != '\0' ? " (looked for at " : "", backends[i].where,
-            backends[i].where[0] != '\0' ? ")" : "");
+        say(doctor, ok ? LINE_OK : LINE_WARNING, backends[i].name, "%s", backends[i].reason);
     }
     if (!usable) {
         say(doctor, LINE_PROBLEM, "device", "no device is usable: nothing can be judged here");

@@ -88,7 +88,7 @@ static void print_result(const cJSON *result)
     }
     const cJSON *ratio = cJSON_GetObjectItemCaseSensitive(result, "error_ratio");
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(result, "max_abs_error");
-    if (cJSON_IsNumber(ratio) && cJSON_IsNumber(error)) {
+    if (ok && cJSON_IsNumber(ratio) && cJSON_IsNumber(error)) {
         printf("    max error %.3g, %.2f times libtorch's own", error->valuedouble,
                ratio->valuedouble);
         const cJSON *ms = cJSON_GetObjectItemCaseSensitive(result, "candidate_ms");
