@@ -377,7 +377,7 @@ rkb_status_t rkb_tasks_dump(int argc, char **argv, rkb_error_t *err)
         return status;
     if (fresh && getrandom(&options.seed, sizeof options.seed, 0) != sizeof options.seed)
         return rkb_error_set(err, RKB_ERR_IO, "no random seed: %s", strerror(errno));
-    options.seed &= fresh ? UINT64_C(0x1fffffffffffff) : UINT64_MAX; /* a JSON number keeps it */
+    options.seed &= fresh ? UINT64_C(0x1ffffffffffff) : UINT64_MAX; /* prints as a JSON number */
     status = rkb_tasks_open(options.tasks, &set, err);
     if (status != RKB_OK)
         return status;

@@ -31,18 +31,34 @@ static rkb_status_t open_stream(const rkb_instance_t *instance, const char *tens
     return RKB_OK;
 }
 
-static double draw(const rkb_init_t *init, const rkb_stream_t *stream, uint64_t index)
+/* Drawn numbers pass through a buffer of doubles on their way to the tensor's dtype. */
+enum { CHUNK = 512 };
+
+/* Elements `first` (even) and up to `count` of them, as doubles before rounding. */
+static void draw(const rkb_init_t *init, const rkb_stream_t *stream, uint64_t first, size_t count,
+                 double *out)
 {
-    if (init->kind == RKB_INIT_CONSTANT)
-        return init->a;
-    uint64_t bits = rkb_stream_bits(stream, index);
+    uint64_t bits[CHUNK];
+    double a = init->a, width = init->b - init->a;
+    if (init->kind != RKB_INIT_CONSTANT)
+        rkb_stream_fill(stream, first, count, bits);
     switch (init->kind) {
+    case RKB_INIT_CONSTANT:
+        for (size_t i = 0; i < count; i++)
+            out[i] = a;
+        break;
     case RKB_INIT_NORMAL:
-        return init->a + init->b * rkb_normal_quantile(rkb_bits_to_unit(bits));
+        for (size_t i = 0; i < count; i++)
+            out[i] = a + init->b * rkb_normal_quantile(rkb_bits_to_unit(bits[i]));
+        break;
     case RKB_INIT_UNIFORM:
-        return init->a + (init->b - init->a) * rkb_bits_to_unit(bits);
-    default:
-        return init->a + (double)rkb_bits_below(bits, (uint64_t)(init->b - init->a));
+        for (size_t i = 0; i < count; i++)
+            out[i] = a + width * rkb_bits_to_unit(bits[i]);
+        break;
+    case RKB_INIT_RANDINT:
+        for (size_t i = 0; i < count; i++)
+            out[i] = a + (double)rkb_bits_below(bits[i], (uint64_t)width);
+        break;
     }
 }
 
@@ -53,30 +69,6 @@ static uint64_t step_down(uint64_t pattern, uint64_t sign)
         return pattern + 1;
     return pattern == 0 ? sign | 1 : pattern - 1;
 }
-
-/* Rounding may carry a uniform number up to its excluded end; then the number below is taken. */
-#define STORE_FLOATS(type_, pattern_type_, convert_, widen_)                                       \
-    do {                                                                                           \
-        type_ *values = dst;                                                                       \
-        const pattern_type_ sign = (pattern_type_)1 << (8 * sizeof(pattern_type_) - 1);            \
-        for (uint64_t i = 0; i < count; i++) {                                                     \
-            type_ value = convert_(draw(init, stream, i));                                         \
-            if (init->kind == RKB_INIT_UNIFORM && !(widen_(value) < init->b)) {                    \
-                pattern_type_ pattern;                                                             \
-                memcpy(&pattern, &value, sizeof pattern);                                          \
-                pattern = (pattern_type_)step_down(pattern, sign);                                 \
-                memcpy(&value, &pattern, sizeof pattern);                                          \
-            }                                                                                      \
-            values[i] = value;                                                                     \
-        }                                                                                          \
-    } while (0)
-
-#define STORE_INTEGERS(type_)                                                                      \
-    do {                                                                                           \
-        type_ *values = dst;                                                                       \
-        for (uint64_t i = 0; i < count; i++)                                                       \
-            values[i] = (type_)(int64_t)draw(init, stream, i);                                     \
-    } while (0)
 
 static double widen_bf16(uint16_t pattern)
 {
@@ -93,48 +85,77 @@ static double widen_f16(uint16_t pattern)
     return pattern & 0x8000 ? -value : value;
 }
 
-rkb_status_t rkb_instance_generate(const rkb_instance_t *instance, const rkb_tensor_spec_t *spec,
-                                   uint64_t seed, unsigned trial, void *dst, rkb_error_t *err)
+/* Rounding may carry a uniform number up to its excluded end; then the number below is taken. */
+#define STORE_FLOATS(type_, pattern_type_, convert_, widen_)                                       \
+    do {                                                                                           \
+        type_ *values = (type_ *)dst + first;                                                      \
+        const pattern_type_ sign = (pattern_type_)1 << (8 * sizeof(pattern_type_) - 1);            \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            type_ value = convert_(drawn[i]);                                                      \
+            if (spec->init.kind == RKB_INIT_UNIFORM && !(widen_(value) < spec->init.b)) {          \
+                pattern_type_ pattern;                                                             \
+                memcpy(&pattern, &value, sizeof pattern);                                          \
+                pattern = (pattern_type_)step_down(pattern, sign);                                 \
+                memcpy(&value, &pattern, sizeof pattern);                                          \
+            }                                                                                      \
+            values[i] = value;                                                                     \
+        }                                                                                          \
+        return true;                                                                               \
+    } while (0)
+
+#define STORE_INTEGERS(type_)                                                                      \
+    do {                                                                                           \
+        type_ *values = (type_ *)dst + first;                                                      \
+        for (size_t i = 0; i < count; i++)                                                         \
+            values[i] = (type_)(int64_t)drawn[i];                                                  \
+        return true;                                                                               \
+    } while (0)
+
+/* false for a dtype that does not exist */
+static bool store(const rkb_tensor_spec_t *spec, const double *drawn, uint64_t first, size_t count,
+                  void *dst)
 {
-    const rkb_init_t *init = &spec->init;
-    uint64_t count = (uint64_t)spec->numel;
-    rkb_stream_t names;
-    const rkb_stream_t *stream = &names;
-    rkb_status_t status = open_stream(instance, spec->name, seed, trial, &names, err);
-    if (status != RKB_OK)
-        return status;
     switch (spec->dtype) {
     case RKB_F32:
         STORE_FLOATS(float, uint32_t, (float), (double));
-        return RKB_OK;
     case RKB_F64:
         STORE_FLOATS(double, uint64_t, (double), (double));
-        return RKB_OK;
     case RKB_F16:
         STORE_FLOATS(uint16_t, uint16_t, rkb_double_to_f16, widen_f16);
-        return RKB_OK;
     case RKB_BF16:
         STORE_FLOATS(uint16_t, uint16_t, rkb_double_to_bf16, widen_bf16);
-        return RKB_OK;
     case RKB_I64:
         STORE_INTEGERS(int64_t);
-        return RKB_OK;
     case RKB_I32:
         STORE_INTEGERS(int32_t);
-        return RKB_OK;
     case RKB_I16:
         STORE_INTEGERS(int16_t);
-        return RKB_OK;
     case RKB_I8:
         STORE_INTEGERS(int8_t);
-        return RKB_OK;
     case RKB_U8:
     case RKB_BOOL:
         STORE_INTEGERS(uint8_t);
-        return RKB_OK;
     case RKB_DTYPE_NONE:
         break;
     }
-    return rkb_error_set(err, RKB_ERR_INTERNAL, "tensor \"%s\" has dtype %d", spec->name,
-                         (int)spec->dtype);
+    return false;
+}
+
+rkb_status_t rkb_instance_generate(const rkb_instance_t *instance, const rkb_tensor_spec_t *spec,
+                                   uint64_t seed, unsigned trial, void *dst, rkb_error_t *err)
+{
+    uint64_t total = (uint64_t)spec->numel;
+    double drawn[CHUNK];
+    rkb_stream_t stream;
+    rkb_status_t status = open_stream(instance, spec->name, seed, trial, &stream, err);
+    if (status != RKB_OK)
+        return status;
+    for (uint64_t first = 0; first < total; first += CHUNK) {
+        size_t count = total - first < CHUNK ? (size_t)(total - first) : CHUNK;
+        draw(&spec->init, &stream, first, count, drawn);
+        if (!store(spec, drawn, first, count, dst))
+            return rkb_error_set(err, RKB_ERR_INTERNAL, "tensor \"%s\" has dtype %d", spec->name,
+                                 (int)spec->dtype);
+    }
+    return RKB_OK;
 }

@@ -6,14 +6,17 @@
 #include <stddef.h>
 #include <string.h>
 
-uint64_t rkb_stream_bits(const rkb_stream_t *stream, uint64_t index)
+void rkb_stream_fill(const rkb_stream_t *stream, uint64_t first, size_t count, uint64_t *out)
 {
-    uint64_t block = index / 2; /* a block is 128 bits: two elements */
-    rkb_philox_block_t counter = {{(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream->high,
-                                   (uint32_t)(stream->high >> 32)}};
-    counter = rkb_philox4x32_10(counter, (uint32_t)stream->key, (uint32_t)(stream->key >> 32));
-    const uint32_t *half = counter.word + 2 * (index % 2);
-    return half[0] | (uint64_t)half[1] << 32;
+    for (size_t i = 0; i < count; i += 2) {
+        uint64_t number = (first + i) / 2; /* a block is 128 bits: two elements */
+        rkb_philox_block_t block = {{(uint32_t)number, (uint32_t)(number >> 32),
+                                     (uint32_t)stream->high, (uint32_t)(stream->high >> 32)}};
+        block = rkb_philox4x32_10(block, (uint32_t)stream->key, (uint32_t)(stream->key >> 32));
+        out[i] = block.word[0] | (uint64_t)block.word[1] << 32;
+        if (i + 1 < count)
+            out[i + 1] = block.word[2] | (uint64_t)block.word[3] << 32;
+    }
 }
 
 double rkb_bits_to_unit(uint64_t bits)

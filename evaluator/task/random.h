@@ -6,6 +6,7 @@
 #ifndef RKB_TASK_RANDOM_H
 #define RKB_TASK_RANDOM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /** 128 bits that name a stream; different names give independent streams. */
@@ -13,8 +14,8 @@ typedef struct {
     uint64_t key, high;
 } rkb_stream_t;
 
-/** 64 random bits of element `index`. */
-uint64_t rkb_stream_bits(const rkb_stream_t *stream, uint64_t index);
+/** 64 random bits for each of `count` elements from number `first`, which is even, on. */
+void rkb_stream_fill(const rkb_stream_t *stream, uint64_t first, size_t count, uint64_t *out);
 
 /** (0, 1), never an end: the middle of one of 2^52 equal parts. */
 double rkb_bits_to_unit(uint64_t bits);
