@@ -357,6 +357,9 @@ bool rkb_json_add_double(cJSON *object, const char *key, double value)
 {
     if (!isfinite(value))
         return cJSON_AddNullToObject(object, key) != NULL;
+    /* A candidate can make an error of any size; it must not make a line that cannot be read. */
+    if (fabs(value) > RKB_JSON_NUMBER_MAX)
+        value = copysign(RKB_JSON_NUMBER_MAX, value);
     return cJSON_AddNumberToObject(object, key, value) != NULL;
 }
 

@@ -70,7 +70,8 @@ rkb_status_t rkb_json_get_int64(const rkb_json_at_t *at, const char *key, int64_
 rkb_status_t rkb_json_get_uint64(const rkb_json_at_t *at, const char *key, uint64_t *out,
                                  rkb_error_t *err);
 
-/* Writing. All return false when memory ran out; a non-finite double is written as null. */
+/* Writing. All return false when memory ran out; a non-finite double is written as null, the
+ * last few doubles below infinity as 1.79769313486231e308 (the largest number that is read). */
 bool rkb_json_add_double(cJSON *object, const char *key, double value);
 bool rkb_json_add_int64(cJSON *object, const char *key, int64_t value);
 bool rkb_json_add_uint64(cJSON *object, const char *key, uint64_t value);

@@ -73,7 +73,7 @@ static bool scan_number(rkb_json_scan_t *scan)
     }
     memcpy(copy, scan->text + first, len);
     copy[len] = '\0';
-    if (!isfinite(strtod(copy, NULL))) {
+    if (fabs(strtod(copy, NULL)) > RKB_JSON_NUMBER_MAX) {
         scan->at = first;
         return fail(scan, "number too large: infinity is refused");
     }

@@ -11,6 +11,9 @@
 
 enum { RKB_JSON_DEPTH_MAX = 64 };
 
+/* cJSON may print a larger double with 15 digits, which round up to infinity when read again. */
+#define RKB_JSON_NUMBER_MAX 1.79769313486231e308
+
 typedef struct {
     const char *text;
     size_t len;

@@ -2,6 +2,7 @@
 
 #include "common/json.h"
 
+#include <float.h>
 #include <math.h>
 
 static rkb_error_t err;
@@ -77,6 +78,8 @@ static void test_refuses_numbers_that_json_lacks(void **state)
         refuse_text(texts[i], "line 1, column");
     refuse_text("[1e999]", "infinity");
     refuse_text("[-1e999]", "column 2");
+    refuse_text("1.7976931348623157e308", "infinity");
+    cJSON_Delete(parse("1.79769313486231e308"));
     char digits[100];
     memset(digits, '1', 99);
     digits[99] = '\0';
@@ -312,6 +315,26 @@ static void test_written_doubles_and_strings(void **state)
     cJSON_Delete(tree);
 }
 
+/* What cJSON prints with 15 digits must not become infinity on the way back. */
+static void test_largest_doubles_come_back(void **state)
+{
+    (void)state;
+    const double values[] = {DBL_MAX, -DBL_MAX, 1.79769313486231e308, FLT_MAX, DBL_MIN, 5e-324};
+    for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
+        cJSON *tree = cJSON_CreateObject();
+        assert_true(rkb_json_add_double(tree, "x", values[k]));
+        char *line = rkb_json_print_line(tree);
+        cJSON_Delete(tree);
+        tree = parse(line);
+        free(line);
+        rkb_json_at_t root = rkb_json_root(tree);
+        double value;
+        assert_status(rkb_json_get_double(&root, "x", &value, &err), RKB_OK, &err);
+        assert_true(fabs(value / values[k] - 1) < 1e-14);
+        cJSON_Delete(tree);
+    }
+}
+
 static void test_load_names_the_file(void **state)
 {
     char *path = rkb_strf("%s/x.json", (char *)*state);
@@ -346,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_integers),
         cmocka_unit_test(test_written_integers_come_back),
         cmocka_unit_test(test_written_doubles_and_strings),
+        cmocka_unit_test(test_largest_doubles_come_back),
         unit_test_in_folder(test_load_names_the_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
