@@ -1,0 +1,2 @@
+#pragma once
+#include "rkb_torch/torch.h"

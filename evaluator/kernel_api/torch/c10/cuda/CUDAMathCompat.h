@@ -1,0 +1,3 @@
+#pragma once
+#include "rkb_torch/compat.h"
+#include "rkb_torch/cuda.h"

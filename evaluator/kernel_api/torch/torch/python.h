@@ -1,0 +1,3 @@
+#pragma once
+#include "rkb_torch/torch.h"
+#include "rkb_torch/module.h"
