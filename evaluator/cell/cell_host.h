@@ -15,6 +15,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 typedef struct rkb_cell_pool rkb_cell_pool_t;
 typedef struct rkb_cell rkb_cell_t;
@@ -22,12 +24,20 @@ typedef struct rkb_cell rkb_cell_t;
 /** Starts the first spare. RKB_ERR_NOT_FOUND when bin/rkb-cell is missing. */
 rkb_status_t rkb_cell_pool_create(rkb_cell_pool_t **out, rkb_error_t *err);
 void rkb_cell_pool_destroy(rkb_cell_pool_t *pool); /* NULL allowed */
+/**
+ * Limits of cells that are taken from now on; 0 leaves one as it is. memory_bytes: private memory
+ * (4 GiB at first). hello_seconds: until a fresh cell must have said hello (30).
+ */
+void rkb_cell_pool_set_limits(rkb_cell_pool_t *pool, uint64_t memory_bytes, double hello_seconds);
 /** Hands out a cell that has said hello and starts the next spare. The caller destroys the cell. */
 rkb_status_t rkb_cell_pool_take(rkb_cell_pool_t *pool, rkb_cell_t **out, rkb_error_t *err);
 /** Kills the cell's process group, reaps it, frees. NULL allowed. */
 void rkb_cell_destroy(rkb_cell_t *cell);
-/** RKB_JAIL_* bits that hold once a candidate is loaded on this kernel. */
+/** RKB_JAIL_* bits: offered by this kernel; once a candidate is loaded, those in force. */
 unsigned rkb_cell_jail_bits(const rkb_cell_t *cell);
+
+/** For tests and messages. */
+pid_t rkb_cell_pid(const rkb_cell_t *cell);
 
 /** How an exchange with a cell ended. */
 typedef enum {
@@ -35,7 +45,9 @@ typedef enum {
     RKB_FATE_EXITED,    /* exit code in `code` */
     RKB_FATE_SIGNALED,  /* signal in `code` */
     RKB_FATE_TIMED_OUT, /* still running at the deadline; has been killed */
-    RKB_FATE_PROTOCOL   /* what it sent is no message of the protocol; has been killed */
+    RKB_FATE_PROTOCOL,  /* what it sent is no message of the protocol; has been killed */
+    RKB_FATE_OURS       /* our side failed, or the jail could not be closed: nothing of the
+                           candidate ran; has been killed */
 } rkb_fate_kind_t;
 
 typedef struct {
@@ -43,7 +55,7 @@ typedef struct {
     int code;
     double seconds;           /* wall time of the exchange */
     rkb_cell_status_t status; /* copy of the status page, strings terminated and sanitised */
-    char text[256];           /* RKB_FATE_PROTOCOL: what was wrong */
+    char text[256];           /* RKB_FATE_PROTOCOL, RKB_FATE_OURS: what was wrong */
 } rkb_cell_fate_t;
 
 /**
@@ -54,7 +66,8 @@ typedef struct {
 rkb_fate_kind_t rkb_cell_load(rkb_cell_t *cell, const char *shared_object, const char *entry,
                               int arena_fd, size_t arena_bytes, double deadline,
                               rkb_cell_loaded_t *loaded, rkb_cell_fate_t *fate);
-/** One call. The header of *call is filled here. On RKB_FATE_OK *returned has been checked (below). */
+/** One call. The header of *call is filled here. On RKB_FATE_OK *returned has been checked (below).
+ */
 rkb_fate_kind_t rkb_cell_call(rkb_cell_t *cell, rkb_cell_call_t *call, double deadline,
                               rkb_cell_returned_t *returned, rkb_cell_fate_t *fate);
 
@@ -77,11 +90,12 @@ rkb_verdict_t rkb_cell_fate_verdict(const rkb_cell_fate_t *fate, rkb_cell_during
  * BAD_SIGNATURE, EXCEPTION, UNSUPPORTED, LAUNCH_FAILURE (with the kernel and the CUDA error's
  * name), OUT_OF_MEMORY.
  */
-rkb_verdict_t rkb_cell_returned_verdict(const rkb_cell_returned_t *returned, rkb_finding_t *finding);
+rkb_verdict_t rkb_cell_returned_verdict(const rkb_cell_returned_t *returned,
+                                        rkb_finding_t *finding);
 
 /**
- * Pure: guard bands of the heap. heap: the bytes [0, heap_used) of the call's heap range; allocs are
- * relative to the arena. Everything between allocations must still hold the poison. OK or
+ * Pure: guard bands of the heap. heap: the bytes [0, heap_used) of the call's heap range; allocs
+ * are relative to the arena. Everything between allocations must still hold the poison. OK or
  * OUT_OF_BOUNDS with the place ("16 bytes past the end of an allocation of 2560 bytes").
  */
 rkb_verdict_t rkb_cell_guard_verdict(const void *heap, uint64_t heap_used, uint64_t heap_offset,

@@ -34,7 +34,8 @@ typedef enum {
     RKB_CELL_LOAD,      /* evaluator → cell */
     RKB_CELL_LOADED,
     RKB_CELL_CALL, /* evaluator → cell */
-    RKB_CELL_RETURNED
+    RKB_CELL_RETURNED,
+    RKB_CELL_JAILED /* cell → evaluator, between LOAD and LOADED */
 } rkb_cell_type_t;
 
 typedef struct {
@@ -43,8 +44,8 @@ typedef struct {
 
 typedef struct {
     rkb_cell_header_t header;
-    uint32_t abi; /* RKB_ABI_VERSION of the runtime */
-    uint32_t jail; /* RKB_JAIL_* bits that are in force */
+    uint32_t abi;  /* RKB_ABI_VERSION of the runtime */
+    uint32_t jail; /* RKB_JAIL_* bits that this kernel offers */
 } rkb_cell_hello_t;
 
 enum { RKB_JAIL_SECCOMP = 1, RKB_JAIL_LANDLOCK = 2 };
@@ -54,7 +55,18 @@ typedef struct {
     char path[4096];           /* shared object */
     char entry[RKB_CELL_NAME]; /* "forward" */
     uint64_t arena_bytes;      /* to map of the descriptor that comes with this message */
+    uint64_t memory_bytes;     /* of private memory (RLIMIT_DATA) */
 } rkb_cell_load_t;
+
+/**
+ * Sent when the jail is closed and before any byte of the candidate is mapped: the last message
+ * that can be believed. A failure here is ours, not the candidate's.
+ */
+typedef struct {
+    rkb_cell_header_t header;
+    uint32_t jail;            /* RKB_JAIL_* bits in force */
+    char text[RKB_CELL_TEXT]; /* why it could not be closed; "" when it was */
+} rkb_cell_jailed_t;
 
 typedef enum {
     RKB_LOADED_OK,
@@ -91,36 +103,38 @@ typedef struct {
     rkb_cell_header_t header;
     uint64_t heap_offset; /* the cell allocates in [heap_offset, heap_offset + heap_bytes) */
     uint64_t heap_bytes;
-    uint64_t seed;        /* of block order and the like: differs between the calls of a trial */
-    uint32_t poison;      /* 32-bit pattern of fresh memory */
+    uint64_t seed;   /* of block order and the like: differs between the calls of a trial */
+    uint32_t poison; /* 32-bit pattern of fresh memory */
     uint32_t nargs;
     rkb_cell_argument_t args[RKB_CELL_MAX_ARGS];
 } rkb_cell_call_t;
 
-/** One device allocation of the call, for the guard check: [offset, offset + bytes) may be written. */
+/** One device allocation of the call, for the guard check: [offset, offset + bytes) may be written.
+ */
 typedef struct {
     uint64_t offset, bytes;
 } rkb_cell_alloc_t;
 
 typedef struct {
     rkb_cell_header_t header;
-    uint32_t status;       /* rkb_call_status_t */
-    int32_t cuda_error;    /* first error of a launch in this call, cudaError_t; 0: none */
-    uint32_t noutputs;     /* RKB_CELL_MAX_OUTPUTS + 1: more than fit */
-    uint32_t nallocs;      /* RKB_CELL_MAX_ALLOCS + 1: more than fit; the rest is unchecked */
-    uint64_t heap_used;    /* high-water mark, relative to heap_offset */
+    uint32_t status;    /* rkb_call_status_t */
+    int32_t cuda_error; /* first error of a launch in this call, cudaError_t; 0: none */
+    uint32_t noutputs;  /* RKB_CELL_MAX_OUTPUTS + 1: more than fit */
+    uint32_t nallocs;   /* RKB_CELL_MAX_ALLOCS + 1: more than fit; the rest is unchecked */
+    uint64_t heap_used; /* high-water mark, relative to heap_offset */
     uint32_t launches;
     uint32_t ndelegated;
-    char kernel[RKB_CELL_NAME];       /* that cuda_error belongs to */
-    char text[RKB_CELL_TEXT];         /* exception or signature message */
-    char delegated[8][RKB_CELL_NAME]; /* first names */
+    char kernel[RKB_CELL_NAME];                      /* that cuda_error belongs to */
+    char text[RKB_CELL_TEXT];                        /* exception or signature message */
+    char delegated[8][RKB_CELL_NAME];                /* first names */
     uint32_t output_is_tensor[RKB_CELL_MAX_OUTPUTS]; /* 0: something else was returned there */
     uint32_t output_in_arena[RKB_CELL_MAX_OUTPUTS];  /* 0: host tensor or foreign memory */
     rkb_cell_tensor_t outputs[RKB_CELL_MAX_OUTPUTS];
     rkb_cell_alloc_t allocs[RKB_CELL_MAX_ALLOCS];
 } rkb_cell_returned_t;
 
-/** What the cell is doing, for the description of a crash or hang. Written by it, read when it died. */
+/** What the cell is doing, for the description of a crash or hang. Written by it, read when it
+ * died. */
 typedef enum {
     RKB_PHASE_START,
     RKB_PHASE_LOAD,   /* dlopen, static constructors, module body */
@@ -131,12 +145,12 @@ typedef enum {
 
 typedef struct {
     uint32_t phase;
-    uint32_t trap;              /* 1: rkb_rt_trap, 2: rkb_rt_unsupported, 3: barrier deadlock */
+    uint32_t trap; /* 1: rkb_rt_trap, 2: rkb_rt_unsupported, 3: barrier deadlock */
     char kernel[RKB_CELL_NAME];
     char text[RKB_CELL_TEXT];
     rkb_dim3_t block, thread;
-    int32_t signal;             /* fatal signal, with fault_address, when a handler saw it */
-    uint64_t fault_address;
+    int32_t signal;         /* fatal signal, when a handler saw it */
+    uint64_t fault_address; /* SIGSYS: the number of the forbidden system call */
 } rkb_cell_status_t;
 
 #endif
