@@ -8,14 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Headers of libraries that come with CUDA or are built on it, and that this device does not have.
- */
-static const char *const toolkit_headers[] = {
-    "cublas",         "cudnn",   "curand", "cusparse",   "cusolver", "cufft",
-    "cub/",           "thrust/", "cuda/",  "cute/",      "cutlass/", "mma.h",
-    "nccl.h",         "nv/",     "nvtx",   "nvToolsExt", "cuda_fp",  "cuda_pipel",
-    "cuda_awbarrier", "nvrtc",   "nvml",   "npp",        NULL};
-
 static bool starts(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;
@@ -56,21 +48,24 @@ static void header_place(const char *line, char *place, size_t size)
     }
 }
 
+/* The rewriter sends headers of CUDA and torch to folders of ours: what is not there is lacking. */
 static bool missing_header(const char *message, rkb_diagnosis_t *out)
 {
+    static const char *const folders[] = {"cuda/", "torch/"};
     const char *tail = strstr(message, ": No such file or directory");
     bool clang = !tail && message[0] == '\'' && strstr(message, "' file not found");
     if (!tail && !clang)
         return false;
     const char *header = clang ? message + 1 : message;
     size_t size = clang ? strcspn(header, "'") : (size_t)(tail - header);
-    for (const char *const *known = toolkit_headers; *known; known++) {
-        if (starts(header, *known)) {
-            out->unsupported = true;
-            snprintf(out->text, sizeof out->text, "the CPU device does not have <%.*s>", (int)size,
-                     header);
-            return true;
-        }
+    for (int i = 0; i < 2; i++) {
+        size_t folder = strlen(folders[i]);
+        if (!starts(header, folders[i]) || size <= folder)
+            continue;
+        out->unsupported = true;
+        snprintf(out->text, sizeof out->text, "the CPU device does not have <%.*s>",
+                 (int)(size - folder), header + folder);
+        return true;
     }
     return false;
 }

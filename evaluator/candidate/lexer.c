@@ -254,27 +254,34 @@ static bool directive_text(lexer_t *lx, char *buf, size_t size)
     return true;
 }
 
-static rkb_status_t check_include(lexer_t *lx, const char *operand, unsigned line)
+/* operand: the text after #include; start: where the directive begins in the source. */
+static bool lex_include(lexer_t *lx, const char *operand, size_t start, unsigned line)
 {
-    while (*operand == ' ')
-        operand++;
-    if (*operand != '"' && *operand != '<')
-        return rkb_error_set(lx->err, RKB_ERR_INVALID,
-                             "line %u: #include needs a file name, not a macro", line);
-    char close = *operand == '"' ? '"' : '>';
+    operand += strspn(operand, " ");
+    if (*operand != '"' && *operand != '<') {
+        rkb_error_set(lx->err, RKB_ERR_INVALID, "line %u: #include needs a file name, not a macro",
+                      line);
+        return false;
+    }
     const char *path = operand + 1;
-    const char *end = strchr(path, close);
-    if (!end)
-        return rkb_error_set(lx->err, RKB_ERR_INVALID, "line %u: malformed #include", line);
-    size_t size = (size_t)(end - path);
-    bool upwards = *path == '/';
+    size_t size = strcspn(path, *operand == '"' ? "\"" : ">");
+    if (path[size] == '\0') {
+        rkb_error_set(lx->err, RKB_ERR_INVALID, "line %u: malformed #include", line);
+        return false;
+    }
+    bool outside = *path == '/';
     for (size_t i = 0; i + 1 < size; i++)
-        upwards |= path[i] == '.' && path[i + 1] == '.';
-    if (upwards)
-        return rkb_error_set(lx->err, RKB_ERR_INVALID,
-                             "line %u: #include of a file outside the candidate: %.*s", line,
-                             (int)(size > 80 ? 80 : size), path);
-    return RKB_OK;
+        outside |= path[i] == '.' && path[i + 1] == '.';
+    if (outside) {
+        rkb_error_set(lx->err, RKB_ERR_INVALID,
+                      "line %u: #include of a file outside the candidate: %.*s", line,
+                      (int)(size > 80 ? 80 : size), path);
+        return false;
+    }
+    const char *open = memchr(lx->text + start, *operand, lx->pos - start);
+    size_t from = (size_t)(open + 1 - lx->text);
+    push(lx, RKB_TOKEN_INCLUDE, from, from + size, line);
+    return true;
 }
 
 /* Skips a region under #if 0 up to its #else, #elif or #endif, which is left to be read. */
@@ -357,7 +364,7 @@ static bool lex_directive(lexer_t *lx)
     if (!directive_text(lx, rest, sizeof rest))
         return false;
     if (strncmp(word, "include", 7) == 0 || strcmp(word, "import") == 0)
-        return check_include(lx, rest, line) == RKB_OK;
+        return lex_include(lx, rest, start, line);
     if (strcmp(word, "if") == 0 || strcmp(word, "ifdef") == 0 || strcmp(word, "ifndef") == 0) {
         push(lx, RKB_TOKEN_IF, start, start, line);
         const char *condition = rest + strspn(rest, " ");

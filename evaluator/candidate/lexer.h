@@ -16,10 +16,11 @@ typedef enum {
     RKB_TOKEN_NUMBER,
     RKB_TOKEN_STRING, /* with prefix and, when raw, delimiters */
     RKB_TOKEN_CHAR,
-    RKB_TOKEN_PUNCT, /* one character, or one of "::", "->", "<<", "<<<", "<=", ">=", "##" */
-    RKB_TOKEN_IF,    /* #if, #ifdef, #ifndef: where alternatives of the text begin, … */
-    RKB_TOKEN_ELSE,  /* … part, … */
-    RKB_TOKEN_ENDIF  /* … and meet again */
+    RKB_TOKEN_PUNCT,   /* one character, or one of "::", "->", "<<", "<<<", "<=", ">=", "##" */
+    RKB_TOKEN_INCLUDE, /* the path of an #include, without its quotes */
+    RKB_TOKEN_IF,      /* #if, #ifdef, #ifndef: where alternatives of the text begin, … */
+    RKB_TOKEN_ELSE,    /* … part, … */
+    RKB_TOKEN_ENDIF    /* … and meet again */
 } rkb_token_kind_t;
 
 typedef struct {

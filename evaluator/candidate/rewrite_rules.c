@@ -171,6 +171,49 @@ static rkb_status_t rewrite_kernel_argument(rkb_rewrite_t *rw, rkb_stream_t *st,
     return RKB_OK;
 }
 
+/*
+ * Headers of CUDA and torch are looked for in our folders only, whatever the host has installed:
+ * `cublas_v2.h` becomes `cuda/cublas_v2.h`, and diagnose.c knows what it means that it is missing.
+ */
+static rkb_status_t rewrite_include(rkb_rewrite_t *rw, const rkb_token_t *token)
+{
+    static const char *const torch[] = {"torch/", "ATen/", "c10/", "caffe2/", "pybind11/", NULL};
+    static const char *const cuda[] = {"cu",
+                                       "cooperative_groups",
+                                       "nv",
+                                       "npp",
+                                       "nccl",
+                                       "thrust/",
+                                       "mma.h",
+                                       "crt/",
+                                       "vector_ty",
+                                       "vector_f",
+                                       "driver_",
+                                       "device_",
+                                       "host_def",
+                                       "math_constants",
+                                       "math_func",
+                                       "sm_",
+                                       "texture_",
+                                       "surface_",
+                                       "builtin_types",
+                                       "channel_descriptor",
+                                       "library_types",
+                                       "common_functions",
+                                       NULL};
+    const char *path = rw->text + token->start;
+    size_t size = token->end - token->start;
+    for (size_t i = 0; torch[i]; i++) {
+        if (size >= strlen(torch[i]) && memcmp(path, torch[i], strlen(torch[i])) == 0)
+            rkb_rewrite_insert(rw, token->start, "torch/");
+    }
+    for (size_t i = 0; cuda[i]; i++) {
+        if (size >= strlen(cuda[i]) && memcmp(path, cuda[i], strlen(cuda[i])) == 0)
+            rkb_rewrite_insert(rw, token->start, "cuda/");
+    }
+    return RKB_OK;
+}
+
 typedef struct {
     const char *spelling;
     rkb_status_t (*apply)(rkb_rewrite_t *rw, rkb_stream_t *st, size_t i);
@@ -197,6 +240,8 @@ rkb_status_t rkb_rewrite_token(rkb_rewrite_t *rw, rkb_stream_t *st, size_t i)
     const rkb_token_t *token = &st->tokens[i];
     if (token->kind == RKB_TOKEN_PUNCT)
         return rkb_stream_is(rw, st, i, "<<<") ? rkb_rewrite_launch(rw, st, i) : RKB_OK;
+    if (token->kind == RKB_TOKEN_INCLUDE)
+        return rewrite_include(rw, token);
     if (token->kind != RKB_TOKEN_IDENT)
         return RKB_OK;
     for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {

@@ -123,16 +123,14 @@ void rkb_block_wait(rkb_wait_t why)
     rkb_cuda_thread_t *self = b->current;
     self->fiber = b->running;
     self->wait = why;
-    rkb_cuda_thread_t *next = queue_pop(&b->ready);
-    if (next == self) {
-        /* it yielded, and nobody else could run */
-    } else if (next) {
-        switch_to(next->fiber);
-    } else if (b->started < b->nthreads) {
-        switch_to(take_carrier());
-    } else {
-        die_of_deadlock();
+    rkb_cuda_thread_t *next = NULL;
+    while (!b->start_first && !(next = queue_pop(&b->ready)) && b->started == b->nthreads) {
+        if (!rkb_warp_settle())
+            die_of_deadlock();
     }
+    /* It may be itself that goes on: it yielded, and nobody else could run. */
+    if (next != self)
+        switch_to(next ? next->fiber : take_carrier());
     self->wait = RKB_WAIT_NONE;
     enter_thread(self);
 }
@@ -174,7 +172,9 @@ void rkb_rt_barrier(void)
 
 void rkb_rt_yield(void)
 {
-    rkb_queue_push(&rkb_block.ready, rkb_block_thread("__nanosleep"));
+    rkb_block_t *b = &rkb_block;
+    rkb_queue_push(&b->ready, rkb_block_thread("__nanosleep"));
+    b->start_first = b->started < b->nthreads;
     rkb_block_wait(RKB_WAIT_NONE);
 }
 
@@ -185,6 +185,7 @@ static void run_one_thread(void)
     thread->index = b->upcoming;
     thread->linear = b->started++;
     thread->wait = RKB_WAIT_NONE;
+    memset(thread->value, 0, sizeof thread->value);
     if (++b->upcoming.x == rkb_rt_thread.block_dim.x) {
         b->upcoming.x = 0;
         if (++b->upcoming.y == rkb_rt_thread.block_dim.y) {
@@ -206,14 +207,16 @@ static void carry(void)
 {
     rkb_block_t *b = &rkb_block;
     for (;;) {
-        rkb_cuda_thread_t *next = queue_pop(&b->ready);
+        rkb_cuda_thread_t *next = b->start_first ? NULL : queue_pop(&b->ready);
+        b->start_first = false;
         if (next) {
             release_carrier(b->running);
             switch_to(next->fiber);
         } else if (b->started < b->nthreads) {
             run_one_thread();
         } else if (b->finished < b->nthreads) {
-            die_of_deadlock();
+            if (!rkb_warp_settle())
+                die_of_deadlock();
         } else if (b->running != b->main) {
             release_carrier(b->running);
             b->main_idle = false;
@@ -249,6 +252,9 @@ void rkb_block_run(void)
         b->warps[w].alive = lanes >= RKB_WARP ? UINT32_MAX : (1u << lanes) - 1;
         b->warps[w].ngroups = 0;
     }
+    /* Lanes that do not exist read as zeros. */
+    for (unsigned t = b->nthreads; t < nwarps * RKB_WARP; t++)
+        memset(b->threads[t].value, 0, sizeof b->threads[t].value);
     carry();
     b->current = NULL;
 }

@@ -17,7 +17,8 @@ typedef enum {
     RKB_WAIT_BARRIER,
     RKB_WAIT_SYNC,     /* __syncwarp */
     RKB_WAIT_EXCHANGE, /* shuffles */
-    RKB_WAIT_BALLOT
+    RKB_WAIT_BALLOT,
+    RKB_WAIT_ACTIVE /* __activemask */
 } rkb_wait_t;
 
 typedef struct rkb_cuda_thread rkb_cuda_thread_t;
@@ -42,6 +43,7 @@ typedef struct {
 typedef struct {
     uint32_t mask, arrived;
     rkb_wait_t kind;
+    const void *place; /* RKB_WAIT_ACTIVE: of the call in the candidate's code */
 } rkb_group_t;
 
 typedef struct {
@@ -65,6 +67,7 @@ typedef struct {
     size_t static_shared; /* bytes of the variables entered so far */
     rkb_fiber_t *running, *main, *idle;
     bool main_idle;
+    bool start_first; /* the next fiber to run starts a thread before it resumes any */
     rkb_cuda_thread_t threads[RKB_MAX_THREADS];
     rkb_warp_t warps[RKB_MAX_THREADS / RKB_WARP];
 } rkb_block_t;
@@ -82,6 +85,10 @@ void rkb_block_wait(rkb_wait_t why);
 rkb_cuda_thread_t *rkb_block_thread(const char *what);
 /** warp.c: a thread has ended; whoever waited for it in its warp may go on. */
 void rkb_warp_thread_ended(rkb_cuda_thread_t *thread);
+/**
+ * warp.c: nobody can run. Lets lanes go that only ask who stands beside them. False: there are none.
+ */
+bool rkb_warp_settle(void);
 /** Ends the process with a message on the status page. kind: rkb_cell_status_t.trap. */
 void rkb_model_die(uint32_t kind, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 2, 3)));

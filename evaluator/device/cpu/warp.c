@@ -5,7 +5,9 @@
 /*
  * A warp operation completes when every lane that its mask names, and that has not ended, has come
  * to an operation of the same kind with the same mask. Lanes of different masks do not wait for
- * each other, so half warps and tiles are independent.
+ * each other, so half warps and tiles are independent. CUDA leaves undefined what happens when a
+ * named lane waits elsewhere; an H200 hangs or not, as the code around it is compiled. Here nobody
+ * can go on then, and the block ends as a deadlock that names the places.
  */
 
 static rkb_warp_t *warp_of(const rkb_cuda_thread_t *thread)
@@ -31,7 +33,7 @@ static void complete(rkb_warp_t *warp, rkb_group_t *group, rkb_cuda_thread_t *la
     uint32_t ballot = 0;
     for (uint32_t left = group->arrived; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
-        if (group->kind == RKB_WAIT_BALLOT && lanes[lane].operand)
+        if (group->kind != RKB_WAIT_EXCHANGE && lanes[lane].operand)
             ballot |= 1u << lane;
         if (group->kind == RKB_WAIT_EXCHANGE) {
             unsigned source = (unsigned)lanes[lane].operand % RKB_WARP;
@@ -48,17 +50,18 @@ static void complete(rkb_warp_t *warp, rkb_group_t *group, rkb_cuda_thread_t *la
     *group = warp->groups[--warp->ngroups];
 }
 
-static void converge(rkb_cuda_thread_t *self, rkb_wait_t kind, uint32_t mask)
+static void converge(rkb_cuda_thread_t *self, rkb_wait_t kind, uint32_t mask, const void *place)
 {
     rkb_warp_t *warp = warp_of(self);
     uint32_t own = 1u << self->linear % RKB_WARP;
     mask |= own;
     self->mask = mask;
     unsigned i = 0;
-    while (i < warp->ngroups && (warp->groups[i].mask != mask || warp->groups[i].kind != kind))
+    while (i < warp->ngroups && (warp->groups[i].mask != mask || warp->groups[i].kind != kind ||
+                                 warp->groups[i].place != place))
         i++;
     if (i == warp->ngroups)
-        warp->groups[warp->ngroups++] = (rkb_group_t){mask, 0, kind};
+        warp->groups[warp->ngroups++] = (rkb_group_t){mask, 0, kind, place};
     rkb_group_t *group = &warp->groups[i];
     group->arrived |= own;
     if (is_complete(warp, group))
@@ -81,7 +84,7 @@ void rkb_warp_thread_ended(rkb_cuda_thread_t *thread)
 
 void rkb_rt_warp_sync(uint32_t mask)
 {
-    converge(rkb_block_thread("__syncwarp"), RKB_WAIT_SYNC, mask);
+    converge(rkb_block_thread("__syncwarp"), RKB_WAIT_SYNC, mask, NULL);
 }
 
 void rkb_rt_warp_exchange(uint32_t mask, const void *in, void *out, size_t bytes, int source)
@@ -91,7 +94,7 @@ void rkb_rt_warp_exchange(uint32_t mask, const void *in, void *out, size_t bytes
         rkb_rt_unsupported("a warp exchange of more than 16 bytes");
     memcpy(self->value, in, bytes);
     self->operand = source;
-    converge(self, RKB_WAIT_EXCHANGE, mask);
+    converge(self, RKB_WAIT_EXCHANGE, mask, NULL);
     memcpy(out, self->result, bytes);
 }
 
@@ -99,13 +102,36 @@ uint32_t rkb_rt_warp_ballot(uint32_t mask, int predicate)
 {
     rkb_cuda_thread_t *self = rkb_block_thread("a warp vote");
     self->operand = predicate != 0;
-    converge(self, RKB_WAIT_BALLOT, mask);
+    converge(self, RKB_WAIT_BALLOT, mask, NULL);
     return self->ballot & self->mask;
 }
 
+/*
+ * The lanes that stand together: those that come to the same place before anything else in the
+ * block needs them to move on. So a lane waits there until all live lanes of its warp have come, or
+ * until nobody else can run (rkb_warp_settle).
+ */
 uint32_t rkb_rt_warp_active(void)
 {
-    return warp_of(rkb_block_thread("__activemask"))->alive;
+    rkb_cuda_thread_t *self = rkb_block_thread("__activemask");
+    self->operand = 1;
+    converge(self, RKB_WAIT_ACTIVE, UINT32_MAX, __builtin_return_address(0));
+    return self->ballot;
+}
+
+bool rkb_warp_settle(void)
+{
+    unsigned nwarps = (rkb_block.nthreads + RKB_WARP - 1) / RKB_WARP;
+    for (unsigned w = 0; w < nwarps; w++) {
+        rkb_warp_t *warp = &rkb_block.warps[w];
+        for (unsigned i = 0; i < warp->ngroups; i++) {
+            if (warp->groups[i].kind == RKB_WAIT_ACTIVE) {
+                complete(warp, &warp->groups[i], &rkb_block.threads[w * RKB_WARP], NULL);
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 int rkb_rt_lane(void)

@@ -20,8 +20,9 @@ extern "C" [[noreturn]] inline void __assert_fail(const char *condition, const c
                                                   unsigned line, const char *function) noexcept
 {
     (void)file;
+    (void)function;
     char text[256];
-    snprintf(text, sizeof text, "line %u: %s: assertion `%s' failed", line, function, condition);
+    snprintf(text, sizeof text, "line %u: assertion `%s' failed", line, condition);
     rkb_rt_trap(text);
 }
 

@@ -1,0 +1,7 @@
+// expect: fail line 5: template instantiation depth exceeds
+// Endless recursion of templates is the compiler's to stop.
+template <int N>
+struct deep {
+    static constexpr int value = deep<N + 1>::value;
+};
+int x = deep<0>::value;

@@ -1,0 +1,9 @@
+// expect: fail line 6: 'constexpr'
+// So is a constant expression without end.
+constexpr int endless()
+{
+    int i = 0;
+    while (true)
+        i ^= 1;
+}
+constexpr int x = endless();

@@ -1,0 +1,8 @@
+// expect: fail line 7: 'undeclared' was not declared in this scope
+// The line of an error is the candidate's.
+#define CHECK(c) do { if (!(c)) return __LINE__; } while (0)
+#define EXPORT extern "C" __attribute__((visibility("default")))
+__global__ void k(int *x)
+{
+    *x = undeclared;
+}
