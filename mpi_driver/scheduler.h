@@ -6,9 +6,10 @@
  *
  * Policy: one item runs on a worker and one more is prefetched; longest expected first; a worker
  * prefers an item of the candidate it judged last (compiled there), then one of the same task.
- * A result whose attempt is not the current one is dropped. An item that loses two workers ends as
- * `crash` and is not tried again. Life cycles are tables (scheduler.c), printed into
- * docs/architecture.md.
+ * Near the end the longest item goes first whatever the affinity, and nothing is prefetched that an
+ * idle worker could take. A result whose attempt is not the current one is dropped. An item that
+ * loses two workers ends as `crash` and is not tried again. Life cycles are tables (scheduler.c),
+ * printed into docs/architecture.md.
  */
 #ifndef RKB_DRIVER_SCHEDULER_H
 #define RKB_DRIVER_SCHEDULER_H
@@ -23,23 +24,24 @@ typedef struct rkb_scheduler rkb_scheduler_t;
 
 typedef struct {
     int workers;        /* number of ranks */
-    int crash_limit;    /* workers an item may lose; 0: 2 */
+    int crash_limit;    /* workers an item may lose, at most 100; 0: 2 */
     double lease_grace; /* seconds without a heartbeat until a worker is lost; 0: 60 */
 } rkb_scheduler_params_t;
 
 typedef struct {
     uint64_t candidate; /* affinity keys: hashes; 0: none */
     uint64_t task;
-    double cost;        /* expected seconds */
+    double cost; /* expected seconds */
 } rkb_item_info_t;
 
 typedef enum {
-    RKB_ACT_ASSIGN,   /* send item (attempt) to worker */
-    RKB_ACT_RECORD,   /* result is accepted: journal it, then acknowledge to worker */
-    RKB_ACT_DROP,     /* late result of an older attempt: log it */
-    RKB_ACT_CRASHED,  /* item used up its crash limit: journal a `crash` verdict for it */
-    RKB_ACT_STOP,     /* tell worker that there is no more work */
-    RKB_ACT_FINISHED  /* nothing left to do or running; `unjudged` items remain after a drain */
+    RKB_ACT_ASSIGN,  /* send item (attempt) to worker */
+    RKB_ACT_RECORD,  /* result is accepted: journal it, then acknowledge to worker */
+    RKB_ACT_DROP,    /* late result of an older attempt: log it */
+    RKB_ACT_CRASHED, /* item used up its crash limit: journal a `crash` verdict for it */
+    RKB_ACT_STOP,    /* tell worker that there is no more work */
+    RKB_ACT_LOST,    /* the lease of worker ended: it gets nothing any more; report it */
+    RKB_ACT_FINISHED /* nothing runs and nothing will: all is done, drained, or no worker is left */
 } rkb_action_kind_t;
 
 typedef struct {
@@ -64,12 +66,18 @@ rkb_status_t rkb_scheduler_result(rkb_scheduler_t *scheduler, int worker, uint32
                                   uint32_t attempt, double now, rkb_error_t *err);
 rkb_status_t rkb_scheduler_heartbeat(rkb_scheduler_t *scheduler, int worker, double now,
                                      rkb_error_t *err);
-/** The transport or the lease says that the worker is gone for good. */
+/**
+ * The worker is gone for good. Only the item that ran may be to blame and is charged with the loss;
+ * one that was prefetched, or held by a worker that was told to stop, just waits again.
+ */
 rkb_status_t rkb_scheduler_worker_lost(rkb_scheduler_t *scheduler, int worker, double now,
                                        rkb_error_t *err);
-/** No new assignments; what runs is finished. */
+/**
+ * No new assignments: every worker is told to stop, finishes what runs and gives back what was only
+ * prefetched (rkb_scheduler_worker_lost() when it has gone).
+ */
 void rkb_scheduler_drain(rkb_scheduler_t *scheduler);
-/** Expires leases. Call a few times a second. */
+/** Expires leases; they begin with the first tick. Call a few times a second. */
 void rkb_scheduler_tick(rkb_scheduler_t *scheduler, double now);
 
 /** Takes the next action; false when there is none. */

@@ -1,0 +1,103 @@
+#include "mpi_driver/master_report.h"
+
+#include "results/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { FAILURES_SHOWN = 20, DEFAULT_WIDTH = 100 };
+
+static int width_of(FILE *out)
+{
+    struct winsize size;
+    if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+        return size.ws_col;
+    }
+    return DEFAULT_WIDTH;
+}
+
+static bool wants_color(FILE *out)
+{
+    const char *none = getenv("NO_COLOR");
+    return isatty(fileno(out)) && (none == NULL || none[0] == '\0');
+}
+
+/* What became of the run, before the report and --fail-on have a say. */
+static rkb_status_t outcome_of(const rkb_conclusion_t *c)
+{
+    if (c->error->status != RKB_OK) {
+        return c->error->status;
+    }
+    if (c->done < c->total || (!c->begun && !c->complete)) {
+        return c->draining ? RKB_ERR_DRAINED : RKB_ERR_LOST;
+    }
+    return RKB_OK;
+}
+
+static rkb_status_t write_end(const rkb_conclusion_t *c, rkb_status_t outcome, rkb_error_t *err)
+{
+    const char *word = outcome == RKB_OK            ? "done"
+                       : outcome == RKB_ERR_DRAINED ? "drained"
+                                                    : "failed";
+    rkb_status_t status =
+        rkb_run_add_end(c->run, word, rkb_status_exit_code(outcome), c->wall, err);
+    return status == RKB_OK ? rkb_run_sync(c->run, err) : status;
+}
+
+/* The report of what is known; a run that failed half-way has one, too. */
+static rkb_status_t write_report(const rkb_conclusion_t *c, int *code, rkb_error_t *err)
+{
+    const char *folder = rkb_run_folder(c->run);
+    rkb_status_t status = rkb_report_write(folder, err);
+    if (status == RKB_OK) {
+        status = rkb_report_print(folder, c->out, width_of(c->out), wants_color(c->out),
+                                  FAILURES_SHOWN, err);
+        fflush(c->out);
+    }
+    const char *met = NULL;
+    if (status == RKB_OK && c->command->fail_on.count > 0) {
+        status = rkb_report_fail_on(folder, c->command->fail_on.items, c->command->fail_on.count,
+                                    &met, err);
+    }
+    if (status == RKB_OK && met != NULL) {
+        fprintf(c->err, "rkb-mpi: --fail-on %s is met\n", met);
+        *code = *code == 0 ? 1 : *code;
+    }
+    return status;
+}
+
+int rkb_conclude(const rkb_conclusion_t *c)
+{
+    rkb_status_t outcome = outcome_of(c);
+    int code = rkb_status_exit_code(outcome);
+    rkb_error_t err = RKB_ERROR_INIT;
+    if (c->error->status != RKB_OK) {
+        fprintf(c->err, "rkb-mpi: %s\n", c->error->text);
+    }
+    bool known = c->run != NULL && (c->begun || c->complete);
+    if (known) {
+        rkb_status_t status = c->begun ? write_end(c, outcome, &err) : RKB_OK;
+        if (status == RKB_OK) {
+            status = write_report(c, &code, &err);
+        }
+        if (status != RKB_OK) {
+            fprintf(c->err, "rkb-mpi: the report is not up to date: %s\n", err.text);
+            code = code <= 1 ? rkb_status_exit_code(RKB_ERR_IO) : code;
+        }
+    }
+    if (outcome == RKB_OK) {
+        return code;
+    }
+    if (known) {
+        fprintf(c->err,
+                "rkb-mpi: %s: %" PRIu64 " of %" PRIu64 " items are judged; go on with --out %s "
+                "--resume\n",
+                outcome == RKB_ERR_DRAINED ? "drained" : "ended early", c->done, c->total,
+                rkb_run_folder(c->run));
+    } else if (outcome == RKB_ERR_DRAINED) {
+        fprintf(c->err, "rkb-mpi: drained before anything was begun\n");
+    }
+    return code;
+}
