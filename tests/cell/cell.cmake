@@ -4,13 +4,15 @@ rkb_add_unit_test(test_cell SOURCES test_cell.c LIBS rkb_cell_host m TIMEOUT 180
 add_executable(cell_orphan orphan.c)
 target_link_libraries(cell_orphan PRIVATE rkb_flags rkb_cell_host)
 set_target_properties(cell_orphan PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-add_dependencies(test_cell rkb-cell cell_orphan)
+add_dependencies(test_cell rkb-cell rkb_torch cell_orphan)
 
 # rkb_add_hostile(name definitions...): a candidate; its symbols of the runtime come from rkb-cell.
 function(rkb_add_hostile name source)
   add_library(cell_module_${name} MODULE ${source})
-  target_link_libraries(cell_module_${name} PRIVATE rkb_flags)
-  target_compile_definitions(cell_module_${name} PRIVATE ${ARGN})
+  # No rkb_flags: a sanitizer would catch the deed before the cell does.
+  target_compile_options(cell_module_${name} PRIVATE -Wall -Wextra)
+  target_include_directories(cell_module_${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_definitions(cell_module_${name} PRIVATE _GNU_SOURCE ${ARGN})
   set_target_properties(cell_module_${name} PROPERTIES PREFIX "" OUTPUT_NAME ${name}
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/cell/modules)
   add_dependencies(test_cell cell_module_${name})

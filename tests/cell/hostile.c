@@ -137,6 +137,15 @@ static rkb_call_status_t too_much_device_memory(frame_t *f)
     return nothing(f);
 }
 
+static rkb_call_status_t delegates(frame_t *f)
+{
+    rkb_value_t args[] = {f->args[0], f->args[0], {.kind = RKB_VALUE_INT, .i = 1}};
+    size_t count = 1;
+    if (rkb_rt_call_operator("aten::add.Tensor", args, 3, f->result, &count) != 0)
+        return thrown(f, rkb_rt_last_error());
+    return RKB_CALL_OK;
+}
+
 /* ---- failures ---- */
 
 static rkb_call_status_t throws(frame_t *f)
@@ -340,7 +349,7 @@ static rkb_call_status_t opens_socket(frame_t *f)
 static rkb_call_status_t masks_sigsys(frame_t *f)
 {
     signal(SIGSYS, SIG_IGN); /* refused */
-    return tried(f, socket(AF_UNIX, SOCK_STREAM, 0));
+    return tried(f, socket(AF_INET, SOCK_DGRAM, 0));
 }
 
 static rkb_call_status_t starts_namespace(frame_t *f)
@@ -355,6 +364,11 @@ static rkb_call_status_t opens_parent_memory(frame_t *f)
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/mem", (int)getppid());
     return tried(f, open(path, O_RDONLY));
+}
+
+static rkb_call_status_t opens_local_socket(frame_t *f)
+{
+    return tried(f, socket(AF_UNIX, SOCK_STREAM, 0));
 }
 
 static rkb_call_status_t lists_proc(frame_t *f)
@@ -488,6 +502,14 @@ static rkb_call_status_t closes_and_returns(frame_t *f)
     return nothing(f);
 }
 
+/* By hand, because a sanitized cell lends its watchful strcmp() and memset() to candidates. */
+static int same_name(const volatile char *a, const char *b)
+{
+    while (*a == *b && *b)
+        a++, b++;
+    return *a == *b;
+}
+
 /* Finds the status page by the name of a kernel, searching around the arena. */
 static rkb_call_status_t scribbles(frame_t *f)
 {
@@ -497,9 +519,10 @@ static rkb_call_status_t scribbles(frame_t *f)
     for (long i = -PAGES; i < PAGES; i++) {
         rkb_cell_status_t *page = (rkb_cell_status_t *)(middle + i * PAGE);
         if ((access((char *)page, F_OK) != 0 && errno == EFAULT) ||
-            strcmp(page->kernel, "hostile_kernel") != 0)
+            !same_name(page->kernel, "hostile_kernel"))
             continue;
-        memset(page, 0xfe, sizeof *page);
+        for (size_t k = 0; k < sizeof *page; k++)
+            ((volatile unsigned char *)page)[k] = 0xfe;
         page->phase = RKB_PHASE_KERNEL;
         *nowhere = 1;
     }
@@ -519,6 +542,7 @@ static rkb_call_status_t exits_like_runtime(frame_t *f)
     X(pair)                                                                                        \
     X(nothing)                                                                                     \
     X(scalars)                                                                                     \
+    X(delegates)                                                                                   \
     X(overrun)                                                                                     \
     X(too_much_device_memory)                                                                      \
     X(throws)                                                                                      \
@@ -547,6 +571,7 @@ static rkb_call_status_t exits_like_runtime(frame_t *f)
     X(masks_sigsys)                                                                                \
     X(starts_namespace)                                                                            \
     X(opens_parent_memory)                                                                         \
+    X(opens_local_socket)                                                                          \
     X(lists_proc)                                                                                  \
     X(reads_passwd)                                                                                \
     X(creates_file)                                                                                \

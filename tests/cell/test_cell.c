@@ -237,6 +237,26 @@ static void test_mixed_lists_are_described(void **state)
     scene_close(&s);
 }
 
+/* libtorch is loaded inside the jail, at the first delegated operator. */
+static void test_operators_are_delegated_inside_the_jail(void **state)
+{
+    (void)state;
+    scene_t s;
+    load_entry(&s, "delegates");
+    for (int i = 0; i < 2; i++) {
+        if (scene_call(&s, 60) != RKB_FATE_OK) {
+            rkb_cell_fate_verdict(&s.fate, RKB_DURING_CALL, &s.finding);
+            fail_msg("%s", s.finding.detail);
+        }
+        if (s.returned.status != RKB_CALL_OK)
+            fail_msg("%s", s.returned.text);
+        expect_output(&s);
+        assert_int_equal(s.returned.ndelegated, 1);
+        assert_string_equal(s.returned.delegated[0], "aten::add");
+    }
+    scene_close(&s);
+}
+
 static void test_write_past_the_end_is_found(void **state)
 {
     (void)state;
@@ -378,9 +398,10 @@ static void test_attacks_that_are_denied(void **state)
     load_entry(&s, "twice");
     bool landlock = rkb_cell_jail_bits(s.cell) & RKB_JAIL_LANDLOCK;
     scene_close(&s);
-    static const char *const always[] = {
-        "creates_file", "writes_null",     "removes_file", "makes_folder", "changes_mode",
-        "makes_memfd",  "outlives_parent", "leaves_group", "raises_limit", "opens_parent_memory"};
+    static const char *const always[] = {"creates_file",        "writes_null",       "removes_file",
+                                         "makes_folder",        "changes_mode",      "makes_memfd",
+                                         "outlives_parent",     "leaves_group",      "raises_limit",
+                                         "opens_parent_memory", "opens_local_socket"};
     static const char *const by_landlock[] = {"lists_proc", "reads_passwd"};
     int victim = open("/tmp/rkb-hostile-victim", O_WRONLY | O_CREAT, 0600);
     assert_true(victim >= 0);
@@ -427,6 +448,8 @@ static void test_rubbish_on_the_status_page_is_harmless(void **state)
     load_entry(&s, "scribbles");
     assert_int_equal(scene_call(&s, 20), RKB_FATE_SIGNALED);
     rkb_cell_fate_verdict(&s.fate, RKB_DURING_CALL, &s.finding);
+    if (s.finding.verdict != RKB_VERDICT_ILLEGAL_ACCESS)
+        fail_msg("%s", s.finding.detail);
     assert_int_equal(s.finding.verdict, RKB_VERDICT_ILLEGAL_ACCESS);
     for (const char *c = s.finding.detail; *c; c++)
         assert_true(*c >= ' ' && *c <= '~');
@@ -555,6 +578,7 @@ int main(void)
         cmocka_unit_test(test_threads_are_allowed),
         cmocka_unit_test(test_scalars_and_lists_arrive),
         cmocka_unit_test(test_mixed_lists_are_described),
+        cmocka_unit_test(test_operators_are_delegated_inside_the_jail),
         cmocka_unit_test(test_write_past_the_end_is_found),
         cmocka_unit_test(test_what_a_candidate_says),
         cmocka_unit_test(test_load_errors_are_told),
