@@ -174,6 +174,45 @@ enum { RKB_RT_UNSUPPORTED = -2 };
 int rkb_rt_call_operator(const char *name, const rkb_value_t *args, size_t nargs,
                          rkb_value_t *results, size_t *nresults);
 
+/* ---- runtime: bound functions --------------------------------------------------------------- */
+
+typedef struct {
+    const char *name;            /* NULL: not given */
+    const char *type;            /* as a caller sees it: "Tensor", "float" */
+    const rkb_value_t *fallback; /* default; NULL: none */
+} rkb_param_t;
+
+/** One bound C++ function. It and what it points to live as long as the module. */
+typedef struct rkb_function {
+    const rkb_param_t *params;
+    uint32_t nparams;
+    uint32_t nfixed; /* the parameters after these take one LIST with all further arguments */
+    const char *result; /* readable type */
+    /**
+     * Converts and calls; values[i] belongs to params[i]. RKB_CALL_BAD_SIGNATURE sets *bad to the
+     * first argument that does not fit; other failures set `error`.
+     */
+    rkb_call_status_t (*invoke)(struct rkb_function *self, const rkb_value_t *const *values,
+                                rkb_value_t *result, uint32_t *bad, char *error,
+                                size_t error_size);
+    struct rkb_function *next; /* overload of the same name; set by rkb_rt_module_add() */
+} rkb_function_t;
+
+/**
+ * Appends to module->entries, or to the overloads of an entry of that name; entries are called with
+ * the checks and messages of a Python call. 0 on success.
+ */
+int rkb_rt_module_add(rkb_module_t *module, const char *name, rkb_function_t *function);
+
+/** Deep copy that owns what it holds; every list kind becomes LIST. 0 on success. */
+int rkb_rt_value_copy(rkb_value_t *to, const rkb_value_t *from);
+/** Makes a LIST of `count` Nones. 0 on success. */
+int rkb_rt_value_list(rkb_value_t *to, size_t count);
+/** Element i of any list kind, borrowed; NONE past the end. */
+rkb_value_t rkb_rt_value_item(const rkb_value_t *list, size_t i);
+/** "float 0.1", "Tensor of float32 [2, 3]", for messages. */
+void rkb_rt_value_describe(const rkb_value_t *value, char *text, size_t size);
+
 /* ---- runtime: CUDA memory and launches on the CPU device ------------------------------------- */
 
 typedef struct {

@@ -4,7 +4,7 @@
  * caster holds its argument in `storage` for the length of the call:
  *   load(v)  false if the value does not fit
  *   get()    what is passed to the function, an lvalue
- *   name()   the type as a caller sees it
+ *   name(t)  adds the type as a caller sees it
  *   put(v, x) a result
  */
 #pragma once
@@ -32,7 +32,7 @@ struct caster<T, typename std::enable_if<std::is_integral<T>::value && !std::is_
         return static_cast<int64_t>(storage) == v.i && (std::is_signed<T>::value || v.i >= 0);
     }
     T &get() { return storage; }
-    static std::string name() { return "int"; }
+    static void name(type_text &t) { t.add("int"); }
     static void put(rkb_value_t &v, T x)
     {
         v.kind = RKB_VALUE_INT;
@@ -54,7 +54,7 @@ struct caster<T, typename std::enable_if<std::is_floating_point<T>::value>::type
         return true;
     }
     T &get() { return storage; }
-    static std::string name() { return "float"; }
+    static void name(type_text &t) { t.add("float"); }
     static void put(rkb_value_t &v, T x)
     {
         v.kind = RKB_VALUE_DOUBLE;
@@ -78,7 +78,7 @@ struct caster<bool> {
         return true;
     }
     bool &get() { return storage; }
-    static std::string name() { return "bool"; }
+    static void name(type_text &t) { t.add("bool"); }
     static void put(rkb_value_t &v, bool x)
     {
         v.kind = RKB_VALUE_BOOL;
@@ -97,7 +97,7 @@ struct caster<std::string> {
         return true;
     }
     std::string &get() { return storage; }
-    static std::string name() { return "str"; }
+    static void name(type_text &t) { t.add("str"); }
     static void put(rkb_value_t &v, const std::string &x) { put_string(v, x.data(), x.size()); }
 };
 
@@ -149,7 +149,7 @@ struct caster<at::Tensor> {
         return true;
     }
     at::Tensor &get() { return storage; }
-    static std::string name() { return "Tensor"; }
+    static void name(type_text &t) { t.add("Tensor"); }
     static void put(rkb_value_t &v, const at::Tensor &x)
     {
         if (!x.defined())
@@ -176,7 +176,7 @@ struct caster<c10::Scalar> {
         return true;
     }
     c10::Scalar &get() { return storage; }
-    static std::string name() { return "number"; }
+    static void name(type_text &t) { t.add("number"); }
     static void put(rkb_value_t &v, const c10::Scalar &x)
     {
         if (x.isFloatingPoint())
@@ -195,7 +195,7 @@ struct caster<c10::ScalarType> {
         return v.kind == RKB_VALUE_DTYPE;
     }
     c10::ScalarType &get() { return storage; }
-    static std::string name() { return "dtype"; }
+    static void name(type_text &t) { t.add("dtype"); }
     static void put(rkb_value_t &v, c10::ScalarType x)
     {
         v.kind = RKB_VALUE_DTYPE;
@@ -214,7 +214,7 @@ struct caster<c10::Device> {
         return true;
     }
     c10::Device &get() { return storage; }
-    static std::string name() { return "device"; }
+    static void name(type_text &t) { t.add("device"); }
 };
 
 /* ---- containers ---- */
@@ -230,17 +230,22 @@ struct caster<std::vector<T, A>> {
         storage.reserve(v.count);
         for (size_t i = 0; i < v.count; i++) {
             caster<T> each;
-            if (!each.load(sequence_item(v, i)))
+            if (!each.load(rkb_rt_value_item(&v, i)))
                 return false;
             storage.push_back(std::move(each.get()));
         }
         return true;
     }
     std::vector<T, A> &get() { return storage; }
-    static std::string name() { return "list[" + caster<T>::name() + "]"; }
+    static void name(type_text &t)
+    {
+        t.add("list[");
+        caster<T>::name(t);
+        t.add("]");
+    }
     static void put(rkb_value_t &v, const std::vector<T, A> &x)
     {
-        put_list(v, x.size());
+        must(rkb_rt_value_list(&v, x.size()));
         for (size_t i = 0; i < x.size(); i++)
             caster<T>::put(v.list[i], x[i]);
     }
@@ -278,7 +283,11 @@ struct caster<std::optional<T>> {
         return true;
     }
     std::optional<T> &get() { return storage; }
-    static std::string name() { return caster<T>::name() + " or None"; }
+    static void name(type_text &t)
+    {
+        caster<T>::name(t);
+        t.add(" or None");
+    }
     static void put(rkb_value_t &v, const std::optional<T> &x)
     {
         if (x.has_value())
@@ -314,20 +323,22 @@ struct caster<std::array<T, N>> {
             return false;
         for (size_t i = 0; i < N; i++) {
             caster<T> each;
-            if (!each.load(sequence_item(v, i)))
+            if (!each.load(rkb_rt_value_item(&v, i)))
                 return false;
             storage[i] = std::move(each.get());
         }
         return true;
     }
     std::array<T, N> &get() { return storage; }
-    static std::string name()
+    static void name(type_text &t)
     {
-        return "list[" + caster<T>::name() + "] of " + std::to_string(N);
+        t.add("list[");
+        caster<T>::name(t);
+        t.add("] of fixed length");
     }
     static void put(rkb_value_t &v, const std::array<T, N> &x)
     {
-        put_list(v, N);
+        must(rkb_rt_value_list(&v, N));
         for (size_t i = 0; i < N; i++)
             caster<T>::put(v.list[i], x[i]);
     }
@@ -342,7 +353,7 @@ struct tuple_caster {
     {
         std::tuple<caster<bare<T>>...> each;
         bool ok = true;
-        ((ok = ok && std::get<I>(each).load(sequence_item(v, I))), ...);
+        ((ok = ok && std::get<I>(each).load(rkb_rt_value_item(&v, I))), ...);
         if (ok)
             storage = Tuple(std::move(std::get<I>(each).get())...);
         return ok;
@@ -353,11 +364,11 @@ struct tuple_caster {
                load_each(v, std::index_sequence_for<T...>());
     }
     Tuple &get() { return storage; }
-    static std::string name()
+    static void name(type_text &t)
     {
-        std::string text;
-        ((text += (text.empty() ? "" : ", ") + caster<bare<T>>::name()), ...);
-        return "(" + text + ")";
+        const char *separator = "(";
+        ((t.add(separator), caster<bare<T>>::name(t), separator = ", "), ...);
+        t.add(")");
     }
     template <size_t... I>
     static void put_each(rkb_value_t &v, const Tuple &x, std::index_sequence<I...>)
@@ -366,7 +377,7 @@ struct tuple_caster {
     }
     static void put(rkb_value_t &v, const Tuple &x)
     {
-        put_list(v, sizeof...(T));
+        must(rkb_rt_value_list(&v, sizeof...(T)));
         put_each(v, x, std::index_sequence_for<T...>());
     }
 };
@@ -383,7 +394,7 @@ struct map_caster {
     Map storage;
     bool load(const rkb_value_t &) { return false; }
     Map &get() { return storage; }
-    static std::string name() { return "dict"; }
+    static void name(type_text &t) { t.add("dict"); }
     static void put(rkb_value_t &, const Map &)
     {
         throw unsupported_error("a dict cannot be returned");
@@ -416,6 +427,8 @@ template <>
 inline constexpr const char *py_name<pybind11::sequence> = "sequence";
 template <>
 inline constexpr const char *py_name<pybind11::dict> = "dict";
+template <>
+inline constexpr const char *py_name<pybind11::args> = "*args";
 template <>
 inline constexpr const char *py_name<pybind11::none> = "None";
 
@@ -459,13 +472,21 @@ struct caster<T, typename std::enable_if<std::is_base_of<pybind11::object, T>::v
         return true;
     }
     T &get() { return storage; }
-    static std::string name() { return py_name<T>; }
+    static void name(type_text &t) { t.add(py_name<T>); }
     static void put(rkb_value_t &v, const T &x)
     {
         if (x.is_dict())
             throw unsupported_error("a dict cannot be returned");
-        copy_value(v, x.value());
+        must(rkb_rt_value_copy(&v, &x.value()));
     }
+};
+
+template <>
+struct caster<pybind11::kwargs> {
+    pybind11::kwargs storage;
+    bool load(const rkb_value_t &) { return true; }
+    pybind11::kwargs &get() { return storage; }
+    static void name(type_text &t) { t.add("**kwargs"); }
 };
 
 } // namespace rkb
@@ -481,9 +502,11 @@ T object::cast() const
         return rkb::bare<T>(*this);
     } else {
         rkb::caster<rkb::bare<T>> c;
-        if (is_dict() || !c.load(value()))
-            throw cast_error("a " + (is_dict() ? "dict" : rkb::describe_value(value())) +
-                             " cannot be cast to " + rkb::caster<rkb::bare<T>>::name());
+        if (is_dict() || !c.load(value())) {
+            rkb::type_text wanted;
+            rkb::caster<rkb::bare<T>>::name(wanted);
+            fail_cast(wanted.c_str());
+        }
         return std::move(c.get());
     }
 }

@@ -212,57 +212,57 @@ inline Tensor moved(const Tensor &made, const TensorOptions &options)
 
 inline Tensor arange(const Scalar &end, TensorOptions options = {})
 {
-    return detail::moved(rkb::op<Tensor>("aten::arange", end, options.dtype_opt()), options);
+    return detail::moved(rkb::op<Tensor>("aten::arange", {end, options.dtype_opt()}), options);
 }
 inline Tensor arange(const Scalar &start, const Scalar &end, TensorOptions options = {})
 {
-    return detail::moved(rkb::op<Tensor>("aten::arange.start", start, end, options.dtype_opt()),
+    return detail::moved(rkb::op<Tensor>("aten::arange.start", {start, end, options.dtype_opt()}),
                          options);
 }
 inline Tensor arange(const Scalar &start, const Scalar &end, const Scalar &step,
                      TensorOptions options = {})
 {
     return detail::moved(
-        rkb::op<Tensor>("aten::arange.start_step", start, end, step, options.dtype_opt()), options);
+        rkb::op<Tensor>("aten::arange.start_step", {start, end, step, options.dtype_opt()}), options);
 }
 inline Tensor linspace(const Scalar &start, const Scalar &end, int64_t steps,
                        TensorOptions options = {})
 {
-    return detail::moved(rkb::op<Tensor>("aten::linspace", start, end, steps, options.dtype_opt()),
+    return detail::moved(rkb::op<Tensor>("aten::linspace", {start, end, steps, options.dtype_opt()}),
                          options);
 }
 inline Tensor eye(int64_t n, TensorOptions options = {})
 {
-    return detail::moved(rkb::op<Tensor>("aten::eye", n, options.dtype_opt()), options);
+    return detail::moved(rkb::op<Tensor>("aten::eye", {n, options.dtype_opt()}), options);
 }
 inline Tensor eye(int64_t n, int64_t m, TensorOptions options = {})
 {
-    return detail::moved(rkb::op<Tensor>("aten::eye.m", n, m, options.dtype_opt()), options);
+    return detail::moved(rkb::op<Tensor>("aten::eye.m", {n, m, options.dtype_opt()}), options);
 }
 inline Tensor rand(IntArrayRef size, TensorOptions options = {})
 {
-    return detail::moved(rkb::op<Tensor>("aten::rand", size, options.dtype_opt()), options);
+    return detail::moved(rkb::op<Tensor>("aten::rand", {size, options.dtype_opt()}), options);
 }
 inline Tensor randn(IntArrayRef size, TensorOptions options = {})
 {
-    return detail::moved(rkb::op<Tensor>("aten::randn", size, options.dtype_opt()), options);
+    return detail::moved(rkb::op<Tensor>("aten::randn", {size, options.dtype_opt()}), options);
 }
 inline Tensor rand_like(const Tensor &self, TensorOptions options = {})
 {
-    return rkb::op<Tensor>("aten::rand_like", self, options.dtype_opt());
+    return rkb::op<Tensor>("aten::rand_like", {self, options.dtype_opt()});
 }
 inline Tensor randn_like(const Tensor &self, TensorOptions options = {})
 {
-    return rkb::op<Tensor>("aten::randn_like", self, options.dtype_opt());
+    return rkb::op<Tensor>("aten::randn_like", {self, options.dtype_opt()});
 }
 inline Tensor randint(int64_t high, IntArrayRef size, TensorOptions options = {})
 {
-    return detail::moved(rkb::op<Tensor>("aten::randint", high, size, options.dtype_opt()), options);
+    return detail::moved(rkb::op<Tensor>("aten::randint", {high, size, options.dtype_opt()}), options);
 }
 inline Tensor randint(int64_t low, int64_t high, IntArrayRef size, TensorOptions options = {})
 {
     return detail::moved(
-        rkb::op<Tensor>("aten::randint.low", low, high, size, options.dtype_opt()), options);
+        rkb::op<Tensor>("aten::randint.low", {low, high, size, options.dtype_opt()}), options);
 }
 
 /* ---- methods that make tensors ---- */

@@ -33,7 +33,7 @@ class Library
     template <typename F>
     Library &impl(const char *name, F &&f)
     {
-        module_.add(plain_name(name), rkb::make_function(std::forward<F>(f)));
+        module_.add(plain_name(name).c_str(), rkb::make_function(std::forward<F>(f)));
         return *this;
     }
     template <typename F>

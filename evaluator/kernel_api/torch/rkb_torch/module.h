@@ -25,12 +25,14 @@ struct arg {
     arg &none(bool = true) { return *this; }
 };
 
+/** An argument with its default. The value lives as long as the module. */
 struct arg_v : arg {
-    object value;
+    rkb_value_t *value = new rkb_value_t();
+
     template <typename T>
-    arg_v(const arg &base, T &&v, const char * = nullptr)
-        : arg(base), value(pybind11::cast(std::forward<T>(v)))
+    arg_v(const arg &base, T &&v, const char * = nullptr) : arg(base)
     {
+        rkb::caster<typename std::decay<T>::type>::put(*value, v);
     }
     template <typename T>
     arg_v(const char *n, T &&v, const char * = nullptr) : arg_v(arg(n), std::forward<T>(v))
@@ -96,114 +98,62 @@ struct buffer_protocol {
 
 namespace rkb {
 
-struct param_t {
-    std::string name; /* empty: not given */
-    std::string type;
-    bool has_default = false;
-    pybind11::object fallback;
-};
-
-/** One bound C++ function. */
-struct function_base {
-    std::vector<param_t> params;
-    std::string result;
-    bool variadic = false; /* the last parameters are py::args, py::kwargs */
-    size_t fixed = 0;      /* parameters before them */
-    size_t named = 0;      /* py::arg seen so far */
-
-    virtual ~function_base() = default;
-    /** Calls with one value per parameter. Returns -1, or the index of an argument that does not fit. */
-    virtual int invoke(const rkb_value_t *const *values, rkb_value_t *result) = 0;
-
-    RKB_COLD void name_param(const char *name)
-    {
-        if (named < params.size() && name != nullptr)
-            params[named].name = name;
-        named++;
+/** Tells what was thrown; called inside a handler. */
+RKB_COLD inline rkb_call_status_t caught(char *error, size_t size)
+{
+    try {
+        throw;
+    } catch (const unsupported_error &e) {
+        snprintf(error, size, "%s", e.what());
+        return RKB_CALL_UNSUPPORTED;
+    } catch (const std::exception &e) {
+        snprintf(error, size, "%s", e.what());
+    } catch (const std::string &e) {
+        snprintf(error, size, "%s", e.c_str());
+    } catch (const char *e) {
+        snprintf(error, size, "%s", e);
+    } catch (...) {
+        snprintf(error, size, "an exception that is no std::exception");
     }
-    RKB_COLD void add_extra(const pybind11::arg &a) { name_param(a.name); }
-    RKB_COLD void add_extra(const pybind11::arg_v &a)
+    return RKB_CALL_EXCEPTION;
+}
+
+/** One bound function: its record for the runtime, and the parameters that extras name. */
+class bound_function : public rkb_function_t
+{
+    rkb_param_t *list_;
+    uint32_t named_ = 0; /* py::arg seen so far */
+
+  protected:
+    RKB_COLD explicit bound_function(rkb_param_t *list) : rkb_function_t(), list_(list)
     {
-        if (named < params.size()) {
-            params[named].has_default = true;
-            params[named].fallback = a.value;
+        params = list;
+    }
+    RKB_COLD static const char *keep(const char *text)
+    {
+        const char *copy = strdup(text);
+        return copy != nullptr ? copy : "?";
+    }
+    RKB_COLD void add_param(const type_text &type, bool variadic)
+    {
+        list_[nparams++] = {nullptr, keep(type.c_str()), nullptr};
+        nfixed += !variadic;
+    }
+
+  public:
+    RKB_COLD void add_named(const char *name, const rkb_value_t *fallback)
+    {
+        if (named_ < nparams) {
+            list_[named_].name = name != nullptr ? keep(name) : nullptr;
+            list_[named_].fallback = fallback;
         }
-        name_param(a.name);
+        named_++;
     }
+    void add_extra(const pybind11::arg &a) { add_named(a.name, nullptr); }
+    void add_extra(const pybind11::arg_v &a) { add_named(a.name, a.value); }
     template <typename T>
     void add_extra(const T &)
     {
-    }
-
-    /** "(Tensor x, Tensor weight, float eps = 1e-05) -> Tensor" */
-    RKB_COLD std::string signature() const
-    {
-        std::string text = "(";
-        for (size_t i = 0; i < params.size(); i++) {
-            const param_t &p = params[i];
-            text += i > 0 ? ", " : "";
-            text += p.type + (p.name.empty() ? "" : " " + p.name);
-            if (p.has_default)
-                text += " = " + default_text(p.fallback.value());
-        }
-        return text + ") -> " + result;
-    }
-    RKB_COLD static std::string default_text(const rkb_value_t &v)
-    {
-        std::string text = describe_value(v);
-        bool number = v.kind == RKB_VALUE_INT || v.kind == RKB_VALUE_DOUBLE ||
-                      v.kind == RKB_VALUE_BOOL || v.kind == RKB_VALUE_STRING;
-        return number ? text.substr(text.find(' ') + 1) : text;
-    }
-    RKB_COLD std::string label(size_t i) const
-    {
-        std::string text = "argument " + std::to_string(i + 1);
-        return params[i].name.empty() ? text : text + " (" + params[i].name + ")";
-    }
-    RKB_COLD std::string count_text() const
-    {
-        size_t least = 0;
-        for (size_t i = 0; i < fixed; i++)
-            least += !params[i].has_default;
-        std::string text = least == fixed && !variadic
-                               ? std::to_string(fixed)
-                               : "at least " + std::to_string(least);
-        if (least != fixed && !variadic)
-            text = std::to_string(least) + " to " + std::to_string(fixed);
-        return text + (text == "1" ? " argument" : " arguments");
-    }
-
-    /** False, with the reason in *why, if these arguments do not fit. */
-    RKB_COLD bool call(const rkb_value_t *args, size_t nargs, rkb_value_t *out, std::string *why)
-    {
-        std::vector<const rkb_value_t *> values(params.size() + 1);
-        pybind11::object rest, keywords;
-        if (nargs > fixed && !variadic) {
-            *why = "takes " + count_text() + ", but " + std::to_string(nargs) + " were passed";
-            return false;
-        }
-        for (size_t i = 0; i < fixed; i++) {
-            values[i] = i < nargs ? &args[i] : &params[i].fallback.value();
-            if (i >= nargs && !params[i].has_default) {
-                *why = "takes " + count_text() + ", but " + std::to_string(nargs) +
-                       (nargs == 1 ? " was" : " were") + " passed; " + label(i) + " is missing";
-                return false;
-            }
-        }
-        if (variadic) { /* py::args takes the rest; py::kwargs stays empty */
-            rest = pybind11::list();
-            for (size_t i = fixed; i < nargs; i++)
-                rest.grow(args[i]);
-            for (size_t i = fixed; i < params.size(); i++)
-                values[i] = &rest.value();
-        }
-        int bad = invoke(values.data(), out);
-        if (bad < 0)
-            return true;
-        size_t i = static_cast<size_t>(bad);
-        *why = label(i) + " takes " + params[i].type + ", but " + describe_value(*values[i]) +
-               " was passed";
-        return false;
     }
 };
 
@@ -218,180 +168,106 @@ decltype(auto) pass_argument(C &c)
 }
 
 template <typename F, typename R, typename... A>
-struct function_of : function_base {
-    F f;
+class function_of : public bound_function
+{
+    F f_;
+    rkb_param_t storage_[sizeof...(A) + 1] = {};
 
-    explicit function_of(F fn) : f(std::move(fn))
-    {
-        (add_param<bare<A>>(), ...);
-        result = result_name();
-    }
     template <typename T>
-    void add_param()
+    void add()
     {
-        param_t p;
-        p.type = caster<T>::name();
-        if (std::is_same<T, pybind11::args>::value || std::is_same<T, pybind11::kwargs>::value)
-            variadic = true;
-        else
-            fixed++;
-        params.push_back(std::move(p));
-    }
-    static std::string result_name()
-    {
-        if constexpr (std::is_void<R>::value)
-            return "None";
-        else
-            return caster<bare<R>>::name();
-    }
-    int invoke(const rkb_value_t *const *values, rkb_value_t *out) override
-    {
-        return invoke_with(values, out, std::index_sequence_for<A...>());
+        type_text type;
+        caster<T>::name(type);
+        add_param(type, std::is_same<T, pybind11::args>::value ||
+                            std::is_same<T, pybind11::kwargs>::value);
     }
     template <size_t... I>
-    int invoke_with([[maybe_unused]] const rkb_value_t *const *values, rkb_value_t *out,
-                    std::index_sequence<I...>)
+    bool load_and_call([[maybe_unused]] const rkb_value_t *const *values, rkb_value_t *out,
+                       uint32_t *bad, std::index_sequence<I...>)
     {
         std::tuple<caster<bare<A>>...> c;
-        int bad = -1;
-        ((bad = bad < 0 && !load_one(std::get<I>(c), *values[I]) ? static_cast<int>(I) : bad), ...);
-        if (bad >= 0)
-            return bad;
-        if constexpr (std::is_void<R>::value) {
-            f(pass_argument<A>(std::get<I>(c))...);
-            *out = rkb_value_t();
-        } else {
-            *out = rkb_value_t();
-            caster<bare<R>>::put(*out, f(pass_argument<A>(std::get<I>(c))...));
-        }
-        return -1;
-    }
-    template <typename C>
-    static bool load_one(C &c, const rkb_value_t &v)
-    {
-        return c.load(v);
-    }
-    static bool load_one(caster<pybind11::kwargs> &, const rkb_value_t &) { return true; }
-    static bool load_one(caster<pybind11::args> &c, const rkb_value_t &v)
-    {
-        c.storage = pybind11::args(pybind11::object::of_value(v));
+        if (!((std::get<I>(c).load(*values[I]) || ((void)(*bad = I), false)) && ...))
+            return false;
+        if constexpr (std::is_void<R>::value)
+            f_(pass_argument<A>(std::get<I>(c))...);
+        else
+            caster<bare<R>>::put(*out, f_(pass_argument<A>(std::get<I>(c))...));
         return true;
+    }
+    static rkb_call_status_t call(rkb_function_t *self, const rkb_value_t *const *values,
+                                  rkb_value_t *out, uint32_t *bad, char *error, size_t size)
+    {
+        try {
+            return static_cast<function_of *>(self)->load_and_call(
+                       values, out, bad, std::index_sequence_for<A...>())
+                       ? RKB_CALL_OK
+                       : RKB_CALL_BAD_SIGNATURE;
+        } catch (...) {
+            return caught(error, size);
+        }
+    }
+
+  public:
+    explicit function_of(F f) : bound_function(storage_), f_(std::move(f))
+    {
+        type_text type;
+        (add<bare<A>>(), ...);
+        if constexpr (std::is_void<R>::value)
+            type.add("None");
+        else
+            caster<bare<R>>::name(type);
+        result = keep(type.c_str());
+        invoke = &call;
     }
 };
 
 template <typename R, typename... A>
-function_base *make_function(R (*f)(A...))
+bound_function *make_function(R (*f)(A...))
 {
     return new function_of<R (*)(A...), R, A...>(f);
 }
 template <typename F, typename R, typename C, typename... A>
-function_base *make_functor(F f, R (C::*)(A...) const)
+bound_function *make_functor(F f, R (C::*)(A...) const)
 {
     return new function_of<F, R, A...>(std::move(f));
 }
 template <typename F, typename R, typename C, typename... A>
-function_base *make_functor(F f, R (C::*)(A...))
+bound_function *make_functor(F f, R (C::*)(A...))
 {
     return new function_of<F, R, A...>(std::move(f));
 }
 template <typename F, typename = decltype(&F::operator())>
-function_base *make_function(F f)
+bound_function *make_function(F f)
 {
     return make_functor(std::move(f), &F::operator());
 }
-
-/** All functions of one name. */
-struct entry_t {
-    std::string name, signature;
-    std::vector<function_base *> overloads;
-
-    RKB_COLD static void set_error(char *error, size_t size, const std::string &text)
-    {
-        snprintf(error, size, "%s", text.c_str());
-    }
-    RKB_COLD rkb_call_status_t run(const rkb_value_t *args, size_t nargs, rkb_value_t *result,
-                                   std::string *text)
-    {
-        std::string why;
-        for (function_base *f : overloads) {
-            why.clear();
-            if (f->call(args, nargs, result, &why))
-                return RKB_CALL_OK;
-        }
-        *text = name + signature + ": " +
-                (overloads.size() > 1 ? "no overload fits; the last one " : "") + why;
-        return RKB_CALL_BAD_SIGNATURE;
-    }
-    RKB_COLD static rkb_call_status_t call(void *self, const rkb_value_t *args, size_t nargs,
-                                           rkb_value_t *result, char *error, size_t size)
-    {
-        rkb_value_t value = rkb_value_t();
-        rkb_call_status_t status = RKB_CALL_EXCEPTION;
-        try {
-            std::string text;
-            status = static_cast<entry_t *>(self)->run(args, nargs, &value, &text);
-            if (status == RKB_CALL_OK) {
-                *result = value;
-                return status;
-            }
-            set_error(error, size, text);
-        } catch (const unsupported_error &e) {
-            status = RKB_CALL_UNSUPPORTED;
-            set_error(error, size, e.what());
-        } catch (const std::exception &e) {
-            set_error(error, size, e.what());
-        } catch (const std::string &e) {
-            set_error(error, size, e);
-        } catch (const char *e) {
-            set_error(error, size, e);
-        } catch (...) {
-            set_error(error, size, "an exception that is no std::exception");
-        }
-        rkb_rt_value_release(&value);
-        return status;
-    }
-};
 
 } // namespace rkb
 
 namespace pybind11 {
 
-class module_ : public object
+class module_
 {
-    std::vector<rkb::entry_t *> *entries_;
+    rkb_module_t *module_record_;
+    std::string doc_;
 
   public:
-    explicit module_(std::vector<rkb::entry_t *> *entries) : object(fresh()), entries_(entries) {}
+    explicit module_(rkb_module_t *record) : module_record_(record) {}
 
     template <typename F, typename... Extra>
     module_ &def(const char *name, F &&f, const Extra &...extra)
     {
-        rkb::function_base *function = rkb::make_function(std::forward<F>(f));
+        rkb::bound_function *function = rkb::make_function(std::forward<F>(f));
         (function->add_extra(extra), ...);
-        add(name, function);
+        return add(name, function);
+    }
+    RKB_COLD module_ &add(const char *name, rkb::bound_function *function)
+    {
+        if (rkb_rt_module_add(module_record_, name, function) != 0)
+            rkb::fail_runtime();
         return *this;
     }
-    RKB_COLD void add(const std::string &name, rkb::function_base *function)
-    {
-        rkb::entry_t *entry = nullptr;
-        for (rkb::entry_t *each : *entries_)
-            if (each->name == name)
-                entry = each;
-        if (entry == nullptr) {
-            entry = new rkb::entry_t();
-            entry->name = name;
-            entry->signature = function->signature();
-            entries_->push_back(entry);
-        } else {
-            entry->signature += " or " + function->signature();
-        }
-        entry->overloads.push_back(function);
-    }
-    object &doc()
-    {
-        static object text;
-        return text = fresh();
-    }
+    std::string &doc() { return doc_; }
     class attribute
     {
       public:
@@ -404,7 +280,7 @@ class module_ : public object
     attribute attr(const char *) { return attribute(); }
     module_ def_submodule(const char *, const char * = nullptr)
     {
-        return module_(new std::vector<rkb::entry_t *>());
+        return module_(new rkb_module_t());
     }
     static module_ import(const char *name)
     {
@@ -469,43 +345,48 @@ namespace rkb {
 
 typedef void (*module_body_t)(pybind11::module_ &);
 
-/** The bodies that this shared object registered, in order. */
-inline std::vector<module_body_t> &module_bodies()
+/** A body that this shared object registered; they run in order. */
+class register_module
 {
-    static std::vector<module_body_t> bodies;
-    return bodies;
-}
+    module_body_t body_;
+    register_module *next_ = nullptr;
 
-struct register_module {
-    RKB_COLD explicit register_module(module_body_t body) { module_bodies().push_back(body); }
+  public:
+    static register_module *&first()
+    {
+        static register_module *head = nullptr;
+        return head;
+    }
+    RKB_COLD explicit register_module(module_body_t body) : body_(body)
+    {
+        register_module **last = &first();
+        while (*last != nullptr)
+            last = &(*last)->next_;
+        *last = this;
+    }
+    static void run_all(pybind11::module_ &m)
+    {
+        for (register_module *each = first(); each != nullptr; each = each->next_)
+            each->body_(m);
+    }
 };
 
 RKB_COLD inline const rkb_module_t *build_module()
 {
-    static std::vector<entry_t *> entries;
-    static std::vector<rkb_entry_t> table;
-    static std::string error;
-    static rkb_module_t module;
+    static rkb_module_t module = {RKB_ABI_VERSION, 0, nullptr, nullptr};
+    static char error[1024];
     static bool built = false;
 
     if (built)
         return &module;
     built = true;
     try {
-        pybind11::module_ m(&entries);
-        for (module_body_t body : module_bodies())
-            body(m);
-    } catch (const std::exception &e) {
-        error = *e.what() != '\0' ? e.what() : "the module's body threw an exception";
+        pybind11::module_ m(&module);
+        register_module::run_all(m);
     } catch (...) {
-        error = "the module's body threw an exception that is no std::exception";
+        (void)caught(error, sizeof(error));
+        module.error = error[0] != '\0' ? error : "the module's body threw an exception";
     }
-    for (entry_t *entry : entries)
-        table.push_back({entry->name.c_str(), entry->signature.c_str(), &entry_t::call, entry});
-    module.abi = RKB_ABI_VERSION;
-    module.count = static_cast<uint32_t>(table.size());
-    module.entries = table.data();
-    module.error = error.empty() ? nullptr : error.c_str();
     return &module;
 }
 

@@ -1,6 +1,6 @@
 /**
  * @file op.h
- * rkb::op<R>("aten::name.overload", args…): a call through the dispatcher of libtorch. Arguments
+ * rkb::op<R>("aten::name.overload", {args…}): a call through the dispatcher of libtorch. Arguments
  * stand in the order of the schema, keyword-only ones included; trailing defaults may be left out.
  * Nothing is copied: the packed values borrow from the arguments for the length of the call.
  */
@@ -10,99 +10,25 @@
 
 namespace rkb {
 
-inline void put(rkb_value_t &v, const at::Tensor &tensor)
+inline void op_arg::set_tensor(const at::Tensor &tensor)
 {
-    v.kind = tensor.defined() ? RKB_VALUE_TENSOR : RKB_VALUE_NONE;
-    v.tensor = tensor.raw();
+    v_.kind = tensor.defined() ? RKB_VALUE_TENSOR : RKB_VALUE_NONE;
+    v_.tensor = tensor.raw();
 }
-inline void put(rkb_value_t &v, c10::nullopt_t)
+inline void op_arg::set_tensors(const at::Tensor *list, size_t n)
 {
-    v.kind = RKB_VALUE_NONE;
+    v_.kind = RKB_VALUE_TENSOR_LIST;
+    v_.count = n;
+    v_.tensors = reinterpret_cast<rkb_tensor_t **>(const_cast<at::Tensor *>(list));
 }
-inline void put(rkb_value_t &v, bool value)
+inline op_arg::op_arg(const c10::optional<at::Tensor> &tensor)
 {
-    v.kind = RKB_VALUE_BOOL;
-    v.i = value;
+    if (tensor.has_value())
+        set_tensor(*tensor);
 }
-inline void put(rkb_value_t &v, int value)
+inline op_arg::op_arg(const std::vector<at::Tensor> &list)
 {
-    v.kind = RKB_VALUE_INT;
-    v.i = value;
-}
-inline void put(rkb_value_t &v, int64_t value)
-{
-    v.kind = RKB_VALUE_INT;
-    v.i = value;
-}
-inline void put(rkb_value_t &v, double value)
-{
-    v.kind = RKB_VALUE_DOUBLE;
-    v.d = value;
-}
-inline void put(rkb_value_t &v, const c10::Scalar &value)
-{
-    if (value.isFloatingPoint())
-        put(v, value.toDouble());
-    else if (value.isBoolean())
-        put(v, value.toBool());
-    else
-        put(v, value.toLong());
-}
-inline void put(rkb_value_t &v, c10::ScalarType type)
-{
-    v.kind = RKB_VALUE_DTYPE;
-    v.i = static_cast<int64_t>(type);
-}
-inline void put(rkb_value_t &v, c10::string_view text)
-{
-    v.kind = RKB_VALUE_STRING;
-    v.s = const_cast<char *>(text.data()); /* all of ours end in NUL */
-}
-inline void put(rkb_value_t &v, const char *text)
-{
-    v.kind = RKB_VALUE_STRING;
-    v.s = const_cast<char *>(text);
-}
-inline void put(rkb_value_t &v, c10::IntArrayRef list)
-{
-    v.kind = RKB_VALUE_INT_LIST;
-    v.count = list.size();
-    v.ints = const_cast<int64_t *>(list.data());
-}
-inline void put(rkb_value_t &v, const std::vector<int64_t> &list)
-{
-    put(v, c10::IntArrayRef(list));
-}
-inline void put(rkb_value_t &v, const c10::OptionalIntArrayRef &list)
-{
-    if (list.has_value())
-        put(v, *list);
-    else
-        put(v, c10::nullopt);
-}
-inline void put(rkb_value_t &v, c10::ArrayRef<double> list)
-{
-    v.kind = RKB_VALUE_DOUBLE_LIST;
-    v.count = list.size();
-    v.doubles = const_cast<double *>(list.data());
-}
-inline void put(rkb_value_t &v, at::TensorList list)
-{
-    v.kind = RKB_VALUE_TENSOR_LIST;
-    v.count = list.size();
-    v.tensors = reinterpret_cast<rkb_tensor_t **>(const_cast<at::Tensor *>(list.data()));
-}
-inline void put(rkb_value_t &v, const std::vector<at::Tensor> &list)
-{
-    put(v, at::TensorList(list));
-}
-template <typename T>
-void put(rkb_value_t &v, const c10::optional<T> &value)
-{
-    if (value.has_value())
-        put(v, *value);
-    else
-        put(v, c10::nullopt);
+    set_tensors(list.data(), list.size());
 }
 
 /** Runs the call; the results release themselves. */
@@ -113,9 +39,10 @@ class op_call
     rkb_value_t results[MAX_RESULTS];
     size_t count = MAX_RESULTS;
 
-    RKB_COLD op_call(const char *name, const rkb_value_t *args, size_t nargs)
+    RKB_COLD op_call(const char *name, std::initializer_list<op_arg> args)
     {
-        int rc = rkb_rt_call_operator(name, args, nargs, results, &count);
+        int rc = rkb_rt_call_operator(name, reinterpret_cast<const rkb_value_t *>(args.begin()),
+                                      args.size(), results, &count);
         if (rc == 0)
             return;
         count = 0;
@@ -198,13 +125,10 @@ struct op_result<std::tuple<T...>> {
     }
 };
 
-template <typename R, typename... A>
-R op(const char *name, const A &...args)
+template <typename R>
+R op(const char *name, std::initializer_list<op_arg> args)
 {
-    rkb_value_t values[sizeof...(A) + 1] = {};
-    size_t n = 0;
-    (put(values[n++], args), ...);
-    op_call call(name, values, n);
+    op_call call(name, args);
     return op_result<R>::get(call);
 }
 

@@ -42,18 +42,18 @@ RKB_VIEW(int64_t, numel, (const Tensor &self))
 #define RKB_FN(ret, name, schema, params, ...)                                                     \
     inline ret name params                                                                         \
     {                                                                                              \
-        return rkb::op<ret>(schema, __VA_ARGS__);                                                  \
+        return rkb::op<ret>(schema, {__VA_ARGS__});                                                  \
     }
 #define RKB_FN_(name, schema, params, ...)                                                         \
     inline Tensor &name params                                                                     \
     {                                                                                              \
-        rkb::op<Tensor>(schema, __VA_ARGS__);                                                      \
+        rkb::op<Tensor>(schema, {__VA_ARGS__});                                                      \
         return self;                                                                               \
     }
 #define RKB_OUT(name, schema, params, ...)                                                         \
     inline Tensor &name params                                                                     \
     {                                                                                              \
-        rkb::op<Tensor>(schema, __VA_ARGS__);                                                      \
+        rkb::op<Tensor>(schema, {__VA_ARGS__});                                                      \
         return out;                                                                                \
     }
 #include "rkb_torch/functions.inc"
@@ -85,7 +85,7 @@ inline Tensor operator+(const Scalar &a, const Tensor &b)
 }
 inline Tensor operator-(const Scalar &a, const Tensor &b)
 {
-    return rkb::op<Tensor>("aten::rsub.Scalar", b, a);
+    return rkb::op<Tensor>("aten::rsub.Scalar", {b, a});
 }
 inline Tensor operator*(const Scalar &a, const Tensor &b)
 {
@@ -106,11 +106,11 @@ RKB_MIRRORED(>=, le)
 #undef RKB_MIRRORED
 inline Tensor operator&(const Tensor &a, const Tensor &b)
 {
-    return rkb::op<Tensor>("aten::__and__.Tensor", a, b);
+    return rkb::op<Tensor>("aten::__and__.Tensor", {a, b});
 }
 inline Tensor operator|(const Tensor &a, const Tensor &b)
 {
-    return rkb::op<Tensor>("aten::__or__.Tensor", a, b);
+    return rkb::op<Tensor>("aten::__or__.Tensor", {a, b});
 }
 
 } // namespace at

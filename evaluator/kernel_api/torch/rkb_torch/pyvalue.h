@@ -21,81 +21,29 @@
 
 namespace rkb {
 
-RKB_COLD inline void *py_alloc(size_t count, size_t size)
+/** Failures of the ABI's value functions are failures to allocate. */
+inline void must(int rc)
 {
-    void *p = calloc(count > 0 ? count : 1, size);
-    if (p == nullptr)
-        throw std::bad_alloc();
-    return p;
+    if (C10_UNLIKELY(rc != 0))
+        fail_runtime();
 }
 
 RKB_COLD inline void put_string(rkb_value_t &v, const char *text, size_t len)
 {
     v = rkb_value_t();
-    v.s = static_cast<char *>(py_alloc(len + 1, 1));
+    v.s = static_cast<char *>(malloc(len + 1));
+    if (v.s == nullptr)
+        throw std::bad_alloc();
     memcpy(v.s, text, len);
+    v.s[len] = '\0';
     v.kind = RKB_VALUE_STRING;
 }
 
-/** A list of n Nones. */
-RKB_COLD inline void put_list(rkb_value_t &v, size_t n)
-{
-    v = rkb_value_t();
-    v.list = static_cast<rkb_value_t *>(py_alloc(n, sizeof(rkb_value_t)));
-    v.count = n;
-    v.kind = RKB_VALUE_LIST;
-}
-
-RKB_COLD inline bool is_sequence(const rkb_value_t &v)
+inline bool is_sequence(const rkb_value_t &v)
 {
     return v.kind == RKB_VALUE_LIST || v.kind == RKB_VALUE_INT_LIST ||
            v.kind == RKB_VALUE_BOOL_LIST || v.kind == RKB_VALUE_DOUBLE_LIST ||
            v.kind == RKB_VALUE_TENSOR_LIST;
-}
-
-/** Element i of any list kind, borrowed. */
-RKB_COLD inline rkb_value_t sequence_item(const rkb_value_t &v, size_t i)
-{
-    rkb_value_t item = rkb_value_t();
-    switch (v.kind) {
-    case RKB_VALUE_LIST:
-        return v.list[i];
-    case RKB_VALUE_INT_LIST:
-        item.kind = RKB_VALUE_INT;
-        item.i = v.ints[i];
-        break;
-    case RKB_VALUE_BOOL_LIST:
-        item.kind = RKB_VALUE_BOOL;
-        item.i = v.ints[i];
-        break;
-    case RKB_VALUE_DOUBLE_LIST:
-        item.kind = RKB_VALUE_DOUBLE;
-        item.d = v.doubles[i];
-        break;
-    case RKB_VALUE_TENSOR_LIST:
-        item.kind = v.tensors[i] != nullptr ? RKB_VALUE_TENSOR : RKB_VALUE_NONE;
-        item.tensor = v.tensors[i];
-        break;
-    default:
-        break;
-    }
-    return item;
-}
-
-/** A copy that owns what it holds; every list kind becomes LIST. */
-RKB_COLD inline void copy_value(rkb_value_t &to, const rkb_value_t &from)
-{
-    if (is_sequence(from)) {
-        put_list(to, from.count);
-        for (size_t i = 0; i < from.count; i++)
-            copy_value(to.list[i], sequence_item(from, i));
-    } else if (from.kind == RKB_VALUE_STRING) {
-        put_string(to, from.s, strlen(from.s));
-    } else {
-        to = from;
-        if (from.kind == RKB_VALUE_TENSOR)
-            rkb_rt_tensor_retain(from.tensor);
-    }
 }
 
 inline bool is_none(const rkb_value_t &v)
@@ -103,31 +51,27 @@ inline bool is_none(const rkb_value_t &v)
     return v.kind == RKB_VALUE_NONE || (v.kind == RKB_VALUE_TENSOR && v.tensor == nullptr);
 }
 
-/** "float 0.1", "Tensor of float32 [2, 3]": what a caller passed, for messages. */
+/** What a value is, for messages. */
 RKB_COLD inline std::string describe_value(const rkb_value_t &v)
 {
-    if (is_none(v))
-        return "None";
-    switch (v.kind) {
-    case RKB_VALUE_TENSOR:
-        return std::string("Tensor of ") + rkb_rt_dtype_name(v.tensor->dtype) + " " +
-               c10::str(c10::IntArrayRef(v.tensor->sizes, static_cast<size_t>(v.tensor->ndim)));
-    case RKB_VALUE_INT:
-        return "int " + std::to_string(v.i);
-    case RKB_VALUE_DOUBLE:
-        return "float " + c10::str(v.d);
-    case RKB_VALUE_BOOL:
-        return v.i ? "bool True" : "bool False";
-    case RKB_VALUE_STRING:
-        return std::string("str \"") + v.s + "\"";
-    case RKB_VALUE_DTYPE:
-        return std::string("dtype ") + rkb_rt_dtype_name(static_cast<int32_t>(v.i));
-    default:
-        return v.count == 0 ? "an empty list"
-                            : "list of " + std::to_string(v.count) + " (first: " +
-                                  describe_value(sequence_item(v, 0)) + ")";
-    }
+    char text[256];
+    rkb_rt_value_describe(&v, text, sizeof(text));
+    return text;
 }
+
+/** The name of a type, put together without std::string. */
+class type_text
+{
+    char text_[256] = "";
+
+  public:
+    RKB_COLD void add(const char *more)
+    {
+        size_t used = strlen(text_);
+        snprintf(text_ + used, sizeof(text_) - used, "%s", more);
+    }
+    const char *c_str() const { return text_; }
+};
 
 /** Conversion between values and C++ types: caster.h. */
 template <typename T, typename = void>
@@ -203,7 +147,7 @@ class object
     static object of_value(const rkb_value_t &v)
     {
         object o = fresh();
-        rkb::copy_value(o.node_->value, v);
+        rkb::must(rkb_rt_value_copy(&o.node_->value, &v));
         return o;
     }
     static object fresh()
@@ -229,6 +173,11 @@ class object
     }
     template <typename T>
     T cast() const;
+    [[noreturn]] RKB_COLD void fail_cast(const char *wanted) const
+    {
+        throw cast_error("a " + (is_dict() ? "dict" : rkb::describe_value(value())) +
+                         " cannot be cast to " + wanted);
+    }
 
     object attr(const std::string &name) const
     {
@@ -258,7 +207,7 @@ class object
         const rkb_value_t &v = list_value();
         if (i >= v.count)
             throw index_error("index " + std::to_string(i) + " is out of range");
-        return of_value(rkb::sequence_item(v, i));
+        return of_value(rkb_rt_value_item(&v, i));
     }
     int64_t find_key(const std::string &key) const
     {
@@ -282,7 +231,7 @@ class object
         if (list == nullptr)
             throw std::bad_alloc();
         mine.list = static_cast<rkb_value_t *>(list);
-        rkb::copy_value(copy, v);
+        rkb::must(rkb_rt_value_copy(&copy, &v));
         mine.list[mine.count++] = copy;
     }
     void set(const std::string &key, const object &to) const
@@ -309,7 +258,7 @@ class object
     static void rkb_value_release_into(rkb_value_t &slot, const rkb_value_t &v)
     {
         rkb_value_t copy = rkb_value_t();
-        rkb::copy_value(copy, v);
+        rkb::must(rkb_rt_value_copy(&copy, &v));
         rkb_rt_value_release(&slot);
         slot = copy;
     }
@@ -466,14 +415,14 @@ using bytes = str;
 class sequence : public object
 {
   public:
-    sequence() : object(fresh()) { rkb::put_list(own(), 0); }
+    sequence() : object(fresh()) { rkb::must(rkb_rt_value_list(&own(), 0)); }
     sequence(const object &o) : object(o) { (void)list_value(); }
 };
 class list : public sequence
 {
   public:
     list() = default;
-    explicit list(size_t n) { rkb::put_list(own(), n); }
+    explicit list(size_t n) { rkb::must(rkb_rt_value_list(&own(), n)); }
     list(const object &o) : sequence(o) {}
     template <typename T>
     void append(T &&v)
@@ -485,7 +434,7 @@ class tuple : public sequence
 {
   public:
     tuple() = default;
-    explicit tuple(size_t n) { rkb::put_list(own(), n); }
+    explicit tuple(size_t n) { rkb::must(rkb_rt_value_list(&own(), n)); }
     tuple(const object &o) : sequence(o) {}
 };
 class dict : public object
@@ -493,7 +442,7 @@ class dict : public object
   public:
     dict() : object(fresh())
     {
-        rkb::put_list(own(), 0);
+        rkb::must(rkb_rt_value_list(&own(), 0));
         node_->dict = true;
     }
     dict(const object &o) : object(o)

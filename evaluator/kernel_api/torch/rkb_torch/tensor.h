@@ -7,6 +7,7 @@
 
 #include "rkb_torch/accessor.h"
 #include "rkb_torch/indexing.h"
+#include "rkb_torch/op_arg.h"
 #include "rkb_torch/options.h"
 #include "rkb_torch/scalar.h"
 
@@ -17,10 +18,6 @@
 #include <vector>
 
 namespace rkb {
-
-/** Calls an operator by schema name and converts its result (op.h). */
-template <typename R, typename... A>
-R op(const char *name, const A &...args);
 
 [[noreturn]] RKB_COLD inline void fail_runtime()
 {
@@ -389,11 +386,11 @@ class Tensor
 
 /* Operators that libtorch computes: one line each, later generated from its schemas. */
 #define RKB_METHOD(ret, name, schema, params, ...)                                                 \
-    ret name params const { return rkb::op<ret>(schema, *this, ##__VA_ARGS__); }
+    ret name params const { return rkb::op<ret>(schema, {*this, ##__VA_ARGS__}); }
 #define RKB_METHOD_(name, schema, params, ...)                                                     \
     Tensor &name params const                                                                      \
     {                                                                                              \
-        rkb::op<Tensor>(schema, *this, ##__VA_ARGS__);                                             \
+        rkb::op<Tensor>(schema, {*this, ##__VA_ARGS__});                                             \
         return const_cast<Tensor &>(*this);                                                        \
     }
 #include "rkb_torch/methods.inc"

@@ -204,7 +204,7 @@ inline Tensor Tensor::view(IntArrayRef sizes) const
 
 inline Tensor Tensor::view(ScalarType dtype) const
 {
-    return rkb::op<Tensor>("aten::view.dtype", *this, dtype);
+    return rkb::op<Tensor>("aten::view.dtype", {*this, dtype});
 }
 
 inline Tensor Tensor::reshape(IntArrayRef sizes) const
@@ -452,7 +452,7 @@ inline Tensor Tensor::index(ArrayRef<indexing::TensorIndex> indices) const
 {
     std::vector<Tensor> gathered;
     Tensor view = detail::apply_indices(*this, indices.data(), indices.size(), &gathered);
-    return gathered.empty() ? view : rkb::op<Tensor>("aten::index.Tensor", view, gathered);
+    return gathered.empty() ? view : rkb::op<Tensor>("aten::index.Tensor", {view, gathered});
 }
 inline Tensor Tensor::index(std::initializer_list<indexing::TensorIndex> indices) const
 {
@@ -463,7 +463,7 @@ inline Tensor Tensor::index(ArrayRef<optional<Tensor>> indices) const
     std::vector<Tensor> gathered;
     for (const optional<Tensor> &each : indices)
         gathered.push_back(each.value_or(Tensor()));
-    return rkb::op<Tensor>("aten::index.Tensor", *this, gathered);
+    return rkb::op<Tensor>("aten::index.Tensor", {*this, gathered});
 }
 inline Tensor Tensor::operator[](const Tensor &i) const
 {
@@ -477,7 +477,7 @@ inline Tensor &Tensor::index_put_(std::initializer_list<indexing::TensorIndex> i
     if (gathered.empty())
         view.copy_(values);
     else
-        rkb::op<Tensor>("aten::index_put_", view, gathered, values);
+        rkb::op<Tensor>("aten::index_put_", {view, gathered, values});
     return *this;
 }
 inline Tensor &Tensor::index_put_(std::initializer_list<indexing::TensorIndex> indices,
