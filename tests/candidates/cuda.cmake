@@ -10,3 +10,6 @@ foreach(_source ${_sources})
   rkb_add_script_test(cuda_${_name} TIMEOUT 90 LABELS candidates
     COMMAND rkb_cuda_harness ${_source} ${CMAKE_BINARY_DIR}/tests/cache)
 endforeach()
+rkb_add_script_test(bench_cuda_switches TIMEOUT 90 LABELS bench
+  COMMAND rkb_cuda_harness ${CMAKE_CURRENT_LIST_DIR}/cuda/bench/switches.cu
+  ${CMAKE_BINARY_DIR}/tests/cache)

@@ -185,7 +185,6 @@ static void run_one_thread(void)
     thread->index = b->upcoming;
     thread->linear = b->started++;
     thread->wait = RKB_WAIT_NONE;
-    memset(thread->value, 0, sizeof thread->value);
     if (++b->upcoming.x == rkb_rt_thread.block_dim.x) {
         b->upcoming.x = 0;
         if (++b->upcoming.y == rkb_rt_thread.block_dim.y) {
@@ -197,7 +196,10 @@ static void run_one_thread(void)
     b->body(b->context);
     thread = b->current;
     b->finished++;
-    rkb_warp_thread_ended(thread);
+    rkb_warp_t *warp = &b->warps[thread->linear / RKB_WARP];
+    warp->alive &= ~(1u << thread->linear % RKB_WARP);
+    if (warp->ngroups)
+        rkb_warp_lane_ended(thread);
     if (b->at_barrier && b->at_barrier == b->nthreads - b->finished)
         release_barrier();
 }
@@ -213,7 +215,9 @@ static void carry(void)
             release_carrier(b->running);
             switch_to(next->fiber);
         } else if (b->started < b->nthreads) {
-            run_one_thread();
+            do
+                run_one_thread();
+            while (!b->ready.head && b->started < b->nthreads);
         } else if (b->finished < b->nthreads) {
             if (!rkb_warp_settle())
                 die_of_deadlock();
@@ -252,9 +256,10 @@ void rkb_block_run(void)
         b->warps[w].alive = lanes >= RKB_WARP ? UINT32_MAX : (1u << lanes) - 1;
         b->warps[w].ngroups = 0;
     }
-    /* Lanes that do not exist read as zeros. */
-    for (unsigned t = b->nthreads; t < nwarps * RKB_WARP; t++)
+    /* Lanes that have deposited nothing, or do not exist, read as zeros. */
+    for (unsigned t = 0; b->values_used && t < RKB_MAX_THREADS; t++)
         memset(b->threads[t].value, 0, sizeof b->threads[t].value);
+    b->values_used = false;
     carry();
     b->current = NULL;
 }

@@ -113,6 +113,28 @@ static void *first_frame(void *top, void (*start)(void))
 #else
 #include <ucontext.h>
 #define RKB_FIBER_BY_UCONTEXT 1
+
+static void *first_context(const rkb_fiber_t *fiber, void (*start)(void))
+{
+    ucontext_t *context = calloc(1, sizeof *context);
+    if (!context)
+        return NULL;
+    getcontext(context);
+    context->uc_stack.ss_sp = fiber->stack;
+    context->uc_stack.ss_size = fiber->stack_size;
+    makecontext(context, start, 0);
+    return context;
+}
+#endif
+
+#ifndef RKB_FIBER_BY_UCONTEXT
+static void *first_context(const rkb_fiber_t *fiber, void (*start)(void))
+{
+    /* Stacks begin at different offsets in their pages, lest their tops share a few cache sets. */
+    static unsigned count;
+    size_t colour = (size_t)(count++ % 60) * 64;
+    return first_frame((char *)fiber->stack + fiber->stack_size - colour, start);
+}
 #endif
 
 /* The fiber that is being entered for the first time. */
@@ -142,18 +164,9 @@ rkb_fiber_t *rkb_fiber_create(void (*entry)(void))
     fiber->stack = map + guard;
     fiber->stack_size = RKB_FIBER_STACK;
     fiber->entry = entry;
-#ifdef RKB_FIBER_BY_UCONTEXT
-    ucontext_t *context = calloc(1, sizeof *context);
-    if (!context)
+    fiber->context = first_context(fiber, start);
+    if (!fiber->context)
         goto err_unmap;
-    getcontext(context);
-    context->uc_stack.ss_sp = fiber->stack;
-    context->uc_stack.ss_size = fiber->stack_size;
-    makecontext(context, start, 0);
-    fiber->context = context;
-#else
-    fiber->context = first_frame(map + guard + RKB_FIBER_STACK, start);
-#endif
     return fiber;
 
 err_unmap:

@@ -64,6 +64,7 @@ typedef struct {
     rkb_queue_t barrier; /* waiting there */
     unsigned at_barrier;
     int predicates, predicate_result;
+    bool values_used;     /* some lane has deposited a value since they were cleared */
     size_t static_shared; /* bytes of the variables entered so far */
     rkb_fiber_t *running, *main, *idle;
     bool main_idle;
@@ -83,8 +84,8 @@ void rkb_block_run(void);
 void rkb_block_wait(rkb_wait_t why);
 /** The thread that runs; traps when no kernel does. what: named in the message. */
 rkb_cuda_thread_t *rkb_block_thread(const char *what);
-/** warp.c: a thread has ended; whoever waited for it in its warp may go on. */
-void rkb_warp_thread_ended(rkb_cuda_thread_t *thread);
+/** warp.c: a lane is no longer alive; whoever waited for it in its warp may go on. */
+void rkb_warp_lane_ended(rkb_cuda_thread_t *thread);
 /**
  * warp.c: nobody can run. Lets lanes go that only ask who stands beside them. False: there are none.
  */

@@ -70,10 +70,9 @@ static void converge(rkb_cuda_thread_t *self, rkb_wait_t kind, uint32_t mask, co
         rkb_block_wait(kind);
 }
 
-void rkb_warp_thread_ended(rkb_cuda_thread_t *thread)
+void rkb_warp_lane_ended(rkb_cuda_thread_t *thread)
 {
     rkb_warp_t *warp = warp_of(thread);
-    warp->alive &= ~(1u << thread->linear % RKB_WARP);
     for (unsigned i = 0; i < warp->ngroups;) {
         if (is_complete(warp, &warp->groups[i]))
             complete(warp, &warp->groups[i], lanes_of(thread), NULL); /* another moves to i */
@@ -92,6 +91,7 @@ void rkb_rt_warp_exchange(uint32_t mask, const void *in, void *out, size_t bytes
     rkb_cuda_thread_t *self = rkb_block_thread("a warp shuffle");
     if (bytes > RKB_LANE_BYTES)
         rkb_rt_unsupported("a warp exchange of more than 16 bytes");
+    rkb_block.values_used = true;
     memcpy(self->value, in, bytes);
     self->operand = source;
     converge(self, RKB_WAIT_EXCHANGE, mask, NULL);

@@ -134,8 +134,8 @@ int main(int argc, char **argv)
     const char *text = NULL;
     int rc = 1;
     if (take(first, "// expect: fail ", &text) || take(first, "// expect: unsupported ", &text)) {
-        bool right = state == (strstr(first, "unsupported") ? RKB_COMPILE_UNSUPPORTED
-                                                            : RKB_COMPILE_FAILED);
+        bool right =
+            state == (strstr(first, "unsupported") ? RKB_COMPILE_UNSUPPORTED : RKB_COMPILE_FAILED);
         rc = right && strstr(rkb_compile_job_message(job), text) ? 0 : 1;
         if (rc)
             fprintf(stderr, "state %d, message \"%s\"\n%s", (int)state,

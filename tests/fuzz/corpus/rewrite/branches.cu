@@ -1,0 +1,8 @@
+__global__ void k() { if (a) {
+#ifdef X
+} else {
+#else
+}
+{
+#endif
+} }

@@ -1,0 +1,1 @@
+cudaFuncSetAttribute<(const void *)k<T>, a, n>((void*)k);__noinline__ x

@@ -1,0 +1,1 @@
+void f() { extern __shared__ __align__(8) A<B<3>> s[][4]; __shared__ alignas(16) T a[N], b; }
