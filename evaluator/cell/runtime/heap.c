@@ -54,19 +54,25 @@ void rkb_heap_fill(void *pointer, size_t bytes, uint32_t pattern)
         p[i] = lane[i];
 }
 
-static bool is_poison(const unsigned char *p, uint64_t bytes)
+static bool is_poison(const unsigned char *p, const unsigned char *end)
 {
-    for (uint64_t i = 0; i < bytes; i += 4)
-        if (memcmp(p + i, &heap.poison, 4) != 0)
+    unsigned char lane[4];
+    memcpy(lane, &heap.poison, sizeof(lane));
+    for (; p < end && (uintptr_t)p % 4 != 0; p++)
+        if (*p != lane[(uintptr_t)p % 4])
+            return false;
+    for (; p < end; p += 4) /* blocks end at a multiple of 4 */
+        if (memcmp(p, lane, 4) != 0)
             return false;
     return true;
 }
 
+/** All of a block but its body. */
 static bool guards_whole(const block_t *block)
 {
     const unsigned char *start = heap.base + block->start;
-    return is_poison(start, RKB_HEAP_GUARD) &&
-           is_poison(start + block->size - RKB_HEAP_GUARD, RKB_HEAP_GUARD);
+    const unsigned char *body = start + RKB_HEAP_GUARD;
+    return is_poison(start, body) && is_poison(body + block->bytes, start + block->size);
 }
 
 static void fill_guards(const block_t *block)

@@ -10,13 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ARGS = 32, MAX_RESULTS = 16, MAX_DELEGATED = 64, NAME_SIZE = 128 };
-
-static struct {
-    char text[MAX_DELEGATED][NAME_SIZE];
-    const char *names[MAX_DELEGATED];
-    size_t count;
-} delegated;
+enum { MAX_ARGS = 32, MAX_RESULTS = 16 };
 
 /** One call: handles that are released at its end and the tensors that results may alias. */
 typedef struct {
@@ -28,36 +22,6 @@ typedef struct {
     void *lists[MAX_ARGS]; /* argument arrays to free */
     int32_t device;        /* of new results */
 } call_t;
-
-void rkb_runtime_begin(void *arena, uint64_t heap_offset, uint64_t heap_bytes, uint32_t poison)
-{
-    rkb_heap_reset(arena, heap_offset, heap_bytes, poison);
-    delegated.count = 0;
-}
-
-size_t rkb_runtime_delegated(const char *const **names)
-{
-    for (size_t i = 0; i < delegated.count; i++)
-        delegated.names[i] = delegated.text[i];
-    *names = delegated.names;
-    return delegated.count;
-}
-
-/** Notes the operator's name without its overload. */
-static void record(const char *name)
-{
-    char base[NAME_SIZE];
-    size_t len = strcspn(name, ".");
-    if (len >= sizeof(base))
-        len = sizeof(base) - 1;
-    memcpy(base, name, len);
-    base[len] = '\0';
-    for (size_t i = 0; i < delegated.count; i++)
-        if (strcmp(delegated.text[i], base) == 0)
-            return;
-    if (delegated.count < MAX_DELEGATED)
-        strcpy(delegated.text[delegated.count++], base);
-}
 
 static bool crosses_devices(const char *name)
 {
@@ -368,7 +332,7 @@ int rkb_rt_call_operator(const char *name, const rkb_value_t *args, size_t nargs
 
     if (nargs > MAX_ARGS)
         return rkb_rt_fail("%s: %zu arguments are too many", name, nargs);
-    record(name);
+    rkb_runtime_record(name);
     if (rkb_torch_load(&call.api, &err) != RKB_OK) {
         rkb_rt_fail("%s needs libtorch: %s", name, err.text);
         return RKB_RT_UNSUPPORTED;

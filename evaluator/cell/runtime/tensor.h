@@ -11,5 +11,7 @@
 
 /** True if data lies in the memory that the tensor shares. */
 bool rkb_runtime_storage_holds(const rkb_tensor_t *tensor, const void *data);
+/** Notes a delegated operator, without its overload. */
+void rkb_runtime_record(const char *name);
 
 #endif
