@@ -34,6 +34,8 @@ static void test_switches_there_and_back(void **state)
     }
     assert_true(kept == 1.5);
     assert_int_equal(misalignment, 0);
+    rkb_fiber_destroy(there);
+    rkb_fiber_destroy(here);
 }
 
 static void change_rounding(void)
@@ -56,6 +58,9 @@ static void test_rounding_mode_belongs_to_the_fiber(void **state)
     rkb_fiber_switch(here, there);
     assert_int_equal(steps, FE_UPWARD);
     assert_int_equal(fegetround(), FE_TONEAREST);
+    rkb_fiber_destroy(there);
+    rkb_fiber_destroy(here);
+    rkb_fiber_destroy(NULL);
 }
 
 int main(void)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #ifdef RKB_SANITIZED
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -161,6 +162,8 @@ rkb_fiber_t *rkb_fiber_create(void (*entry)(void))
         goto err_free;
     if (mprotect(map, guard, PROT_NONE) != 0)
         goto err_unmap;
+    fiber->map = map;
+    fiber->map_size = guard + RKB_FIBER_STACK;
     fiber->stack = map + guard;
     fiber->stack_size = RKB_FIBER_STACK;
     fiber->entry = entry;
@@ -194,6 +197,22 @@ rkb_fiber_t *rkb_fiber_adopt(void)
         pthread_attr_destroy(&attributes);
     }
     return fiber;
+}
+
+void rkb_fiber_destroy(rkb_fiber_t *fiber)
+{
+    if (!fiber)
+        return;
+#ifdef RKB_FIBER_BY_UCONTEXT
+    free(fiber->context);
+#endif
+#ifdef RKB_SANITIZED
+    if (fiber->map) /* its frames have not returned, and others may get these addresses */
+        ASAN_UNPOISON_MEMORY_REGION(fiber->stack, fiber->stack_size);
+#endif
+    if (fiber->map)
+        munmap(fiber->map, fiber->map_size);
+    free(fiber);
 }
 
 void rkb_fiber_switch(rkb_fiber_t *from, rkb_fiber_t *to)

@@ -15,7 +15,7 @@ enum { CUDA_ERROR_INVALID_VALUE = 1, CUDA_ERROR_INVALID_CONFIGURATION = 9 };
 enum { PAGE = 4096 };
 #define PAGES(_bytes) (((_bytes) + PAGE - 1) / PAGE * PAGE)
 
-/* The page after it is made inaccessible at the first launch. */
+/* The pages after those that a launch asked for are inaccessible; the last one always is. */
 unsigned char rkb_rt_dynamic_shared[PAGES(RKB_SHARED_MAX) + PAGE] __attribute__((aligned(PAGE)));
 uint64_t rkb_rt_block_serial;
 
@@ -97,16 +97,21 @@ static int check_configuration(rkb_dim3_t grid, rkb_dim3_t block, size_t shared_
     return 0;
 }
 
+/* What lies beyond the dynamic shared memory of a launch must not be touched. */
 static void guard_dynamic_shared(size_t bytes)
 {
-    static bool guarded;
-    if (!guarded)
-        guarded = mprotect(rkb_rt_dynamic_shared + PAGES(RKB_SHARED_MAX), PAGE, PROT_NONE) == 0;
 #ifdef RKB_SANITIZED
-    ASAN_UNPOISON_MEMORY_REGION(rkb_rt_dynamic_shared, RKB_SHARED_MAX);
-    ASAN_POISON_MEMORY_REGION(rkb_rt_dynamic_shared + bytes, RKB_SHARED_MAX - bytes);
+    ASAN_UNPOISON_MEMORY_REGION(rkb_rt_dynamic_shared, bytes);
+    ASAN_POISON_MEMORY_REGION(rkb_rt_dynamic_shared + bytes, sizeof rkb_rt_dynamic_shared - bytes);
 #else
-    (void)bytes;
+    static size_t guarded = sizeof rkb_rt_dynamic_shared; /* from here on */
+    size_t end = PAGES(bytes);
+    if (end == guarded)
+        return;
+    bool grow = end > guarded;
+    mprotect(rkb_rt_dynamic_shared + (grow ? guarded : end), grow ? end - guarded : guarded - end,
+             grow ? PROT_READ | PROT_WRITE : PROT_NONE);
+    guarded = end;
 #endif
 }
 

@@ -28,9 +28,9 @@ struct rkb_cuda_thread {
     rkb_dim3_t index;
     uint32_t linear;
     rkb_wait_t wait;
-    uint32_t mask;   /* of the warp operation it waits in */
-    int32_t operand; /* lane to read, or predicate */
-    uint32_t ballot; /* result */
+    uint32_t mask;                        /* of the warp operation it waits in */
+    int32_t operand;                      /* lane to read, or predicate */
+    uint32_t ballot;                      /* result */
     unsigned char value[RKB_LANE_BYTES];  /* deposited: stays readable after the lane has ended */
     unsigned char result[RKB_LANE_BYTES]; /* taken */
 };
@@ -87,7 +87,8 @@ rkb_cuda_thread_t *rkb_block_thread(const char *what);
 /** warp.c: a lane is no longer alive; whoever waited for it in its warp may go on. */
 void rkb_warp_lane_ended(rkb_cuda_thread_t *thread);
 /**
- * warp.c: nobody can run. Lets lanes go that only ask who stands beside them. False: there are none.
+ * warp.c: nobody can run. Lets lanes go that only ask who stands beside them. False: there are
+ * none.
  */
 bool rkb_warp_settle(void);
 /** Ends the process with a message on the status page. kind: rkb_cell_status_t.trap. */

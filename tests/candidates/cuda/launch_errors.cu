@@ -40,7 +40,7 @@ EXPORT int test_main()
     CHECK(out == 1);
     touch<<<1, 1, 100 * 1024 + 1>>>(&out);
     CHECK(cudaGetLastError() == cudaErrorInvalidValue);
-    touch<<<dim3(2, 3, 4), 2>>>(&out);
+    touch<<<dim3(2, 3, 4), 2, 4>>>(&out);
     CHECK(out == 49);
     CHECK(strcmp(cudaGetErrorName(cudaErrorInvalidValue), "cudaErrorInvalidValue") == 0);
     CHECK(cudaGetErrorString(cudaSuccess)[0] == 'n');
