@@ -371,6 +371,7 @@ static char **cell_environment(void)
         /* Faults stay ours to report; the leak check would need ptrace. */
         ("ASAN_OPTIONS=detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigfpe=0:"
          "handle_abort=0:abort_on_error=1"),
+        "UBSAN_OPTIONS=abort_on_error=1",
     };
     size_t count = 0;
     char **environment = rkb_xcalloc(sizeof kept / sizeof *kept + sizeof fixed / sizeof *fixed + 1,

@@ -4,6 +4,12 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#ifdef RKB_SANITIZED
+#include <sanitizer/asan_interface.h>
+#include <stdio.h>
+#include <string.h>
+#endif
+
 enum { SIGNAL_STACK = 64 * 1024 };
 
 static rkb_cell_status_t *status_page;
@@ -23,10 +29,24 @@ static void handle(int number, siginfo_t *info, void *context)
     _exit(128 + number);
 }
 
+#ifdef RKB_SANITIZED
+/* The first line of a report says what was touched; AddressSanitizer aborts afterwards. */
+static void keep_report(const char *report)
+{
+    const char *line = strstr(report, "AddressSanitizer");
+    if (!line || strstr(status_page->text, "AddressSanitizer"))
+        return;
+    snprintf(status_page->text, sizeof status_page->text, "%.*s", (int)strcspn(line, "\n"), line);
+}
+#endif
+
 void rkb_cell_watch_signals(rkb_cell_status_t *page)
 {
     static const int watched[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
     status_page = page;
+#ifdef RKB_SANITIZED
+    __asan_set_error_report_callback(keep_report);
+#endif
     stack_t stack = {.ss_sp = signal_stack, .ss_size = sizeof signal_stack};
     sigaltstack(&stack, NULL);
     struct sigaction action = {.sa_sigaction = handle,

@@ -77,6 +77,9 @@ static rkb_verdict_t signal_verdict(const rkb_cell_fate_t *fate, const place_t *
         snprintf(address, sizeof address, " at address 0x%" PRIx64, status->fault_address);
     if (number == SIGSYS)
         return forbidden_call(status, place, finding);
+    if (number == SIGABRT && strstr(status->text, "AddressSanitizer"))
+        return rkb_finding_set(finding, kernel ? RKB_VERDICT_ILLEGAL_ACCESS : RKB_VERDICT_CRASH,
+                               "%s, %s", status->text, place->text);
     if (kernel && (number == SIGSEGV || number == SIGBUS))
         return rkb_finding_set(finding, RKB_VERDICT_ILLEGAL_ACCESS, "illegal memory access %s%s",
                                place->text, address);

@@ -198,6 +198,15 @@ static void dividing_body(void *context)
     *(volatile int *)context = many / zero;
 }
 
+static void smashing_body(void *context)
+{
+    (void)context;
+    volatile size_t bytes = 16;
+    char *piece = malloc(8);
+    memset(piece, 1, bytes);
+    free(piece);
+}
+
 static void launch(void (*body)(void *))
 {
     int out;
@@ -225,6 +234,12 @@ static rkb_call_status_t kernel_trap(frame_t *f)
 static rkb_call_status_t kernel_division(frame_t *f)
 {
     launch(dividing_body);
+    return nothing(f);
+}
+
+static rkb_call_status_t kernel_smash(frame_t *f)
+{
+    launch(smashing_body);
     return nothing(f);
 }
 
@@ -552,6 +567,7 @@ static rkb_call_status_t exits_like_runtime(frame_t *f)
     X(kernel_hang)                                                                                 \
     X(kernel_trap)                                                                                 \
     X(kernel_division)                                                                             \
+    X(kernel_smash)                                                                                \
     X(kernel_unsupported)                                                                          \
     X(bad_launch)                                                                                  \
     X(aborts)                                                                                      \

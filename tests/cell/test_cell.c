@@ -343,6 +343,16 @@ static void test_crashes(void **state)
     expect_fate("kills_itself", 10, RKB_VERDICT_CRASH, "killed");
 }
 
+static void test_sanitizer_reports_become_verdicts(void **state)
+{
+    (void)state;
+#ifdef RKB_SANITIZED
+    expect_fate("kernel_smash", 10, RKB_VERDICT_ILLEGAL_ACCESS, "heap-buffer-overflow");
+#else
+    skip(); /* nobody watches the heap in this build */
+#endif
+}
+
 static void test_hangs_end_at_the_deadline(void **state)
 {
     (void)state;
@@ -584,6 +594,7 @@ int main(void)
         cmocka_unit_test(test_load_errors_are_told),
         cmocka_unit_test(test_deeds_at_load_time),
         cmocka_unit_test(test_crashes),
+        cmocka_unit_test(test_sanitizer_reports_become_verdicts),
         cmocka_unit_test(test_hangs_end_at_the_deadline),
         cmocka_unit_test(test_crash_between_calls_is_seen_at_the_next),
         cmocka_unit_test(test_memory_is_limited),
