@@ -383,9 +383,9 @@ static void settle(rkb_scheduler_t *s)
         while (s->idle.first != NO_WORKER && rkb_queue_count(s->queue) > 0) {
             assign_to(s, s->idle.first);
         }
-        /* The last items are not prefetched: whoever is free first takes them. */
+        /* The last items are not prefetched: whoever is free, or just starting, takes them. */
         while (s->running.first != NO_WORKER && rkb_queue_count(s->queue) > 0 &&
-               rkb_queue_count(s->queue) >= (uint32_t)s->ready) {
+               rkb_queue_count(s->queue) >= (uint32_t)s->alive) {
             assign_to(s, s->running.first);
         }
     }
