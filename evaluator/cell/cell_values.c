@@ -3,6 +3,7 @@
 #include "evaluator/cell/runtime/runtime.h"
 #include "evaluator/device/cpu/model.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -158,6 +159,20 @@ void rkb_cell_describe_result(const rkb_value_t *result, const rkb_lent_arena_t 
     }
 }
 
+/* A candidate that opens libtorch by itself delegates too, past the runtime's list. */
+static bool loaded_torch_itself(void)
+{
+    static bool runtime_delegated;
+    const char *const *names;
+    runtime_delegated = runtime_delegated || rkb_runtime_delegated(&names) > 0;
+    if (runtime_delegated)
+        return false;
+    void *library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+    if (library)
+        dlclose(library);
+    return library != NULL;
+}
+
 void rkb_cell_describe_work(rkb_cell_returned_t *returned)
 {
     const rkb_heap_alloc_t *records;
@@ -175,6 +190,12 @@ void rkb_cell_describe_work(rkb_cell_returned_t *returned)
 
     const char *const *names;
     size_t delegated = rkb_runtime_delegated(&names);
+    if (loaded_torch_itself()) {
+        returned->ndelegated = 1;
+        snprintf(returned->delegated[0], sizeof returned->delegated[0],
+                 "libtorch, opened by the candidate");
+        return;
+    }
     returned->ndelegated = (uint32_t)delegated;
     for (size_t i = 0; i < delegated && i < 8; i++)
         snprintf(returned->delegated[i], sizeof returned->delegated[i], "%s", names[i]);

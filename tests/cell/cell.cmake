@@ -6,6 +6,14 @@ target_link_libraries(cell_orphan PRIVATE rkb_flags rkb_cell_host)
 set_target_properties(cell_orphan PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_dependencies(test_cell rkb-cell rkb_torch cell_orphan)
 
+# The jail must hold without Landlock, too.
+add_executable(cell_without_landlock without_landlock.c)
+target_link_libraries(cell_without_landlock PRIVATE rkb_flags PkgConfig::SECCOMP)
+set_target_properties(cell_without_landlock PROPERTIES
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+rkb_add_script_test(test_cell_without_landlock COMMAND cell_without_landlock
+  $<TARGET_FILE:test_cell> TIMEOUT 180 LABELS cell)
+
 # rkb_add_hostile(name definitions...): a candidate; its symbols of the runtime come from rkb-cell.
 function(rkb_add_hostile name source)
   add_library(cell_module_${name} MODULE ${source})

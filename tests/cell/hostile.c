@@ -5,6 +5,7 @@
  */
 #include "evaluator/cell/protocol.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -144,6 +145,11 @@ static rkb_call_status_t delegates(frame_t *f)
     if (rkb_rt_call_operator("aten::add.Tensor", args, 3, f->result, &count) != 0)
         return thrown(f, rkb_rt_last_error());
     return RKB_CALL_OK;
+}
+
+static rkb_call_status_t opens_torch(frame_t *f)
+{
+    return dlopen(getenv("RKB_TORCH_PLUGIN"), RTLD_NOW) ? twice(f) : thrown(f, dlerror());
 }
 
 /* ---- failures ---- */
@@ -557,6 +563,7 @@ static rkb_call_status_t exits_like_runtime(frame_t *f)
     X(pair)                                                                                        \
     X(nothing)                                                                                     \
     X(scalars)                                                                                     \
+    X(opens_torch)                                                                                 \
     X(delegates)                                                                                   \
     X(overrun)                                                                                     \
     X(too_much_device_memory)                                                                      \

@@ -257,6 +257,19 @@ static void test_operators_are_delegated_inside_the_jail(void **state)
     scene_close(&s);
 }
 
+static void test_torch_opened_by_the_candidate_is_delegation(void **state)
+{
+    (void)state;
+    scene_t s;
+    load_entry(&s, "opens_torch");
+    assert_int_equal(scene_call(&s, 60), RKB_FATE_OK);
+    if (s.returned.status != RKB_CALL_OK)
+        fail_msg("%s", s.returned.text);
+    assert_int_equal(s.returned.ndelegated, 1);
+    assert_non_null(strstr(s.returned.delegated[0], "opened by the candidate"));
+    scene_close(&s);
+}
+
 static void test_write_past_the_end_is_found(void **state)
 {
     (void)state;
@@ -407,6 +420,7 @@ static void test_attacks_that_are_denied(void **state)
     scene_t s;
     load_entry(&s, "twice");
     bool landlock = rkb_cell_jail_bits(s.cell) & RKB_JAIL_LANDLOCK;
+    print_message("Landlock: %s\n", landlock ? "yes" : "no");
     scene_close(&s);
     static const char *const always[] = {"creates_file",        "writes_null",       "removes_file",
                                          "makes_folder",        "changes_mode",      "makes_memfd",
@@ -589,6 +603,7 @@ int main(void)
         cmocka_unit_test(test_scalars_and_lists_arrive),
         cmocka_unit_test(test_mixed_lists_are_described),
         cmocka_unit_test(test_operators_are_delegated_inside_the_jail),
+        cmocka_unit_test(test_torch_opened_by_the_candidate_is_delegation),
         cmocka_unit_test(test_write_past_the_end_is_found),
         cmocka_unit_test(test_what_a_candidate_says),
         cmocka_unit_test(test_load_errors_are_told),
