@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__CUDACC__)
+#if defined(__CUDACC__) && !defined(RKB_CPU)
 #define RKB_HALF_FN static __host__ __device__ __forceinline__
 #else
 #define RKB_HALF_FN static inline

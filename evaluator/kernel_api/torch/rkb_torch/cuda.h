@@ -39,7 +39,7 @@ inline void cuda_check(cudaError_t error)
 #define C10_CUDA_KERNEL_LAUNCH_CHECK() C10_CUDA_CHECK(cudaGetLastError())
 #define AT_CUDA_CHECK(EXPR) C10_CUDA_CHECK(EXPR)
 #define TORCH_CUDA_KERNEL_LAUNCH_CHECK() C10_CUDA_KERNEL_LAUNCH_CHECK()
-#if defined(__CUDACC__)
+#if defined(__CUDACC__) && !defined(RKB_CPU)
 #define CUDA_KERNEL_ASSERT(cond)                                                                   \
     do {                                                                                           \
         if (C10_UNLIKELY(!(cond)))                                                                 \

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#if defined(__CUDACC__)
+#if defined(__CUDACC__) && !defined(RKB_CPU)
 #define RKB_HD __host__ __device__
 #define C10_DEVICE __device__
 #define C10_HOST __host__
@@ -36,7 +36,7 @@
 #define C10_WARP_SIZE 32
 #define C10_MAX_THREADS_PER_BLOCK(val) (val)
 #define C10_MIN_BLOCKS_PER_SM(threads_per_block, blocks_per_sm) (blocks_per_sm)
-#if defined(__CUDACC__)
+#if defined(__CUDACC__) && !defined(RKB_CPU)
 #define C10_LAUNCH_BOUNDS_0 __launch_bounds__(256, 4)
 #define C10_LAUNCH_BOUNDS_1(max_threads) __launch_bounds__(max_threads)
 #define C10_LAUNCH_BOUNDS_2(max_threads, min_blocks) __launch_bounds__(max_threads, min_blocks)
