@@ -64,8 +64,10 @@ rkb_status_t rkb_parse_initialiser(const rkb_task_t *task, const rkb_json_at_t *
     }
     if (status == RKB_OK && init.rule == RKB_RULE_NORMAL && !(init.numbers[1] > 0))
         status = rkb_complain(&terms, err, RKB_ERR_INVALID, "std must be above 0");
-    if (status == RKB_OK && init.rule == RKB_RULE_UNIFORM && !(init.numbers[0] < init.numbers[1]))
-        status = rkb_complain(&terms, err, RKB_ERR_INVALID, "low must be below high");
+    if (status == RKB_OK && init.rule == RKB_RULE_UNIFORM &&
+        !(init.numbers[0] < init.numbers[1] && isfinite(init.numbers[1] - init.numbers[0])))
+        status =
+            rkb_complain(&terms, err, RKB_ERR_INVALID, "low must be below high, by a finite step");
     if (status != RKB_OK) {
         rkb_initialiser_release(&init);
         return status;

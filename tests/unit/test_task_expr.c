@@ -50,7 +50,7 @@ static void test_values_follow_python(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         rkb_error_t err = RKB_ERROR_INIT;
         rkb_expr_t *expr;
-        int64_t value;
+        int64_t value = 0;
         if (rkb_expr_parse(rows[i].text, scope, NULL, &expr, &err) != RKB_OK ||
             rkb_expr_eval(expr, values, &value, &err) != RKB_OK)
             fail_msg("%s: %s", rows[i].text, err.text);

@@ -1,0 +1,15 @@
+# As the other fuzz programs: libFuzzer under clang with RKB_SANITIZE, else a replay of the corpus.
+add_executable(fuzz_task ${CMAKE_CURRENT_LIST_DIR}/fuzz_task.c)
+target_link_libraries(fuzz_task PRIVATE rkb_task)
+set_target_properties(fuzz_task PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+if(CMAKE_C_COMPILER_ID MATCHES Clang AND RKB_SANITIZE)
+  target_compile_options(rkb_task PRIVATE -fsanitize=fuzzer-no-link)
+  target_compile_options(fuzz_task PRIVATE -fsanitize=fuzzer)
+  target_link_options(fuzz_task PRIVATE -fsanitize=fuzzer)
+  set(_replay -runs=0 -error_exitcode=1)
+else()
+  target_sources(fuzz_task PRIVATE ${CMAKE_CURRENT_LIST_DIR}/replay_main.c)
+  set(_replay)
+endif()
+rkb_add_script_test(fuzz_task_corpus LABELS fuzz
+  COMMAND fuzz_task ${_replay} ${CMAKE_CURRENT_LIST_DIR}/corpus/task)
