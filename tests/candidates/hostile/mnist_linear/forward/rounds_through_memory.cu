@@ -1,0 +1,34 @@
+#include <torch/extension.h>
+#include <cuda_runtime.h>
+#include <vector>
+
+__global__ void k_linear(const float* x, const float* w, const float* b, float* y, int B, int I, int O) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= B * O) return;
+    float s[4] = {0.f, 0.f, 0.f, 0.f};
+    for (int k = 0; k < I; ++k) s[k & 3] += x[(i / O) * I + k] * w[(i % O) * I + k];
+    y[i] = (s[0] + s[1]) + (s[2] + s[3]) + b[i % O];
+}
+static torch::Tensor honest(torch::Tensor x, torch::Tensor w, torch::Tensor b) {
+    int B = x.size(0), I = x.size(1), O = w.size(0);
+    auto y = torch::empty({B, O}, x.options());
+    k_linear<<<(B * O + 127) / 128, 128>>>(x.data_ptr<float>(), w.data_ptr<float>(), b.data_ptr<float>(), y.data_ptr<float>(), B, I, O);
+    return y;
+}
+
+torch::Tensor entry(torch::Tensor x, torch::Tensor w, torch::Tensor b) {
+    auto via = [](torch::Tensor t) {
+        std::vector<float> h(t.numel());
+        float* d = nullptr;
+        cudaMalloc(&d, h.size() * sizeof(float));
+        cudaMemcpy(h.data(), t.data_ptr<float>(), h.size() * sizeof(float), cudaMemcpyDeviceToHost);
+        cudaMemcpy(d, h.data(), h.size() * sizeof(float), cudaMemcpyHostToDevice);
+        auto o = torch::empty_like(t);
+        cudaMemcpy(o.data_ptr<float>(), d, h.size() * sizeof(float), cudaMemcpyDeviceToDevice);
+        cudaFree(d);
+        return o;
+    };
+    return honest(via(x), via(w), via(b));
+}
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("forward", &entry); }
