@@ -277,6 +277,71 @@ static void test_complaints_name_the_call(void **state)
     }
 }
 
+/* Operators as real models use them, in every form of argument. */
+static void test_programs_of_many_kinds_run(void **state)
+{
+    static const struct {
+        const char *program;
+        int ndim;
+        int64_t sizes[3];
+    } rows[] = {
+        {"{\"op\": \"aten::einsum\", \"args\": [\"ij,kj->ik\", [\"$x\", \"$x\"]], \"result\": "
+         "\"y\"}",
+         2,
+         {4, 4}},
+        {"{\"op\": \"aten::gelu\", \"args\": [\"$x\"], \"named\": {\"approximate\": \"tanh\"}, "
+         "\"result\": \"y\"}",
+         2,
+         {4, 6}},
+        {"{\"op\": \"aten::softmax.int\", \"args\": [\"$x\", -1], \"result\": \"y\"}", 2, {4, 6}},
+        {"{\"op\": \"aten::clamp\", \"args\": [\"$x\"], \"named\": {\"max\": 0.5}, \"result\": "
+         "\"y\"}",
+         2,
+         {4, 6}},
+        {"{\"op\": \"aten::view\", \"args\": [\"$x\", [\"$N\", \"=N+1\", -1]], \"result\": \"y\"}",
+         3,
+         {2, 3, 4}},
+        {"{\"op\": \"aten::slice.Tensor\", \"args\": [\"$x\", 1], \"named\": {\"start\": \"$N\", "
+         "\"step\": 2}, \"result\": \"y\"}",
+         2,
+         {4, 2}},
+        {"{\"op\": \"aten::batch_norm\", \"args\": [\"$x\", null, null, null, null, true, 0.1, "
+         "1e-5, false], \"result\": \"y\"}",
+         2,
+         {4, 6}},
+        {"{\"op\": \"aten::gt.Scalar\", \"args\": [\"$x\", 0], \"result\": \"m\"}, {\"op\": "
+         "\"aten::masked_fill.Scalar\", \"args\": [\"$x\", \"$m\", 0], \"result\": \"y\"}",
+         2,
+         {4, 6}},
+        {"{\"op\": \"aten::unsqueeze\", \"args\": [\"$x\", 0], \"result\": \"z\"}, {\"op\": "
+         "\"aten::max_pool2d\", \"args\": [\"$z\", 2], \"named\": {\"stride\": [2, \"=N+1\"]}, "
+         "\"result\": \"y\"}",
+         3,
+         {1, 2, 2}},
+        {"{\"op\": \"aten::ones\", \"args\": [[\"=4*6\", 6]], \"named\": {\"dtype\": {\"dtype\": "
+         "\"float32\"}}, \"result\": \"w\"}, {\"op\": \"aten::unsqueeze\", \"args\": [\"$x\", 0], "
+         "\"result\": \"s\"}, {\"op\": \"aten::zeros\", \"args\": [[1, 1, 6]], \"named\": "
+         "{\"dtype\": {\"dtype\": \"float32\"}}, \"result\": \"h\"}, {\"op\": "
+         "\"aten::lstm.input\", "
+         "\"args\": [\"$s\", [\"$h\", \"$h\"], [\"$w\", \"$w\"], false, 1, 0, false, false, true], "
+         "\"results\": [\"y\", \"hn\", null]}",
+         3,
+         {1, 4, 6}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        run_t run = forward("float32", rows[i].program, "\"y\"");
+        const rkb_expected_t *y = &run.set.outputs[0];
+        assert_int_equal(y->spec.ndim, rows[i].ndim);
+        for (int d = 0; d < rows[i].ndim; d++)
+            assert_int_equal(y->spec.sizes[d], rows[i].sizes[d]);
+        assert_true(run.set.oracle_float64);
+        for (int64_t k = 0; k < y->spec.numel; k++)
+            assert_true(fabs(((float *)y->reference)[k] - y->oracle[k]) < 1e-5);
+        close_run(&run);
+    }
+}
+
 static void test_an_input_without_influence_has_gradient_zero(void **state)
 {
     rkb_error_t err = RKB_ERROR_INIT;
@@ -329,6 +394,7 @@ int main(void)
         cmocka_unit_test(test_oracle_only_leaves_the_reference_out),
         cmocka_unit_test(test_forward_specs_are_found_without_data),
         cmocka_unit_test(test_complaints_name_the_call),
+        cmocka_unit_test(test_programs_of_many_kinds_run),
         cmocka_unit_test(test_an_input_without_influence_has_gradient_zero),
         cmocka_unit_test(test_inputs_are_not_changed),
     };

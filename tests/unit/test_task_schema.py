@@ -26,6 +26,10 @@ for file in files:
     actual = str(file.parent.relative_to(root / "tasks"))
     assert expected == actual, f"{file} calls itself {expected}"
 
+page = (root / "docs/tasks.md").read_text()
+for block in page.split("```json\n")[1:]:
+    validator.validate(json.loads(block.split("```")[0]))
+
 
 def broken(task, change):
     changed = copy.deepcopy(task)
