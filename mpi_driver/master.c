@@ -563,6 +563,18 @@ static void dismiss(rkb_master_t *m, double now)
     m->closing_deadline = now + dismissal_limit;
 }
 
+static void await_gone(rkb_master_t *m, double now)
+{
+    flush_acks(m, now);
+    for (int i = 0; i < m->size; i++) {
+        /* The scheduler has told the others. */
+        if (m->ranks[i].failed && !m->ranks[i].gone) {
+            send_stop(m, i, false, now);
+        }
+    }
+    m->closing_deadline = now + closing_limit;
+}
+
 static void conclude(rkb_master_t *m)
 {
     bool healthy = true;
@@ -617,8 +629,7 @@ static void raise_event(rkb_master_t *m, event_t event, double now)
         dismiss(m, now);
         break;
     case DO_AWAIT_GONE:
-        flush_acks(m, now);
-        m->closing_deadline = now + closing_limit;
+        await_gone(m, now);
         break;
     case DO_DRAIN_WORKERS:
         rkb_scheduler_drain(m->scheduler);
@@ -736,7 +747,8 @@ static rkb_status_t open_run(rkb_master_t *m, double now, rkb_error_t *err)
                             .mpi_version = p->mpi_version,
                             .evaluator = p->evaluator_replaced ? p->evaluator : NULL,
                             .verdict = count_earlier,
-                            .context = m};
+                            .context = m,
+                            .err = p->err};
     rkb_status_t status = rkb_run_open(&run, &m->run, err);
     if (status != RKB_OK) {
         return status;

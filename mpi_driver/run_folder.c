@@ -2,7 +2,6 @@
 
 #include "common/clock.h"
 #include "common/file.h"
-#include "common/log.h"
 #include "mpi_driver/message.h"
 #include "results/journal.h"
 #include "results/keyset.h"
@@ -144,14 +143,14 @@ static rkb_status_t open_journal(rkb_run_t *run, rkb_error_t *err)
     char *path = path_in(run, "journal.jsonl");
     rkb_status_t status = RKB_OK;
     if (rkb_file_exists(path) && is_unbegun(path)) {
-        rkb_warn("%s: holds no whole line; it is begun anew", path);
+        fprintf(run->params.err, "rkb-mpi: %s: holds no whole line; it is begun anew\n", path);
         unlink(path);
     }
     if (rkb_file_exists(path)) {
         uint64_t cut = 0;
         status = rkb_journal_open(run->folder, &run->journal, &cut, err);
         if (status == RKB_OK && cut > 0) {
-            fprintf(stderr,
+            fprintf(run->params.err,
                     "rkb-mpi: %s: a broken last line of %llu bytes was cut off; its item is judged "
                     "again\n",
                     path, (unsigned long long)cut);
@@ -205,8 +204,8 @@ static rkb_status_t resume(rkb_run_t *run, const cJSON *given, bool *fresh, rkb_
                                "what was judged",
                                record);
     } else {
-        fprintf(stderr, "rkb-mpi: %s: nothing was begun there yet; the run starts afresh\n",
-                run->folder);
+        fprintf(run->params.err,
+                "rkb-mpi: %s: nothing was begun there yet; the run starts afresh\n", run->folder);
         *fresh = true;
     }
     free(record);

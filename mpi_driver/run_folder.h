@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 typedef struct rkb_run rkb_run_t;
 
@@ -30,6 +31,7 @@ typedef struct {
     char *const *evaluator;   /* NULL: `rkb serve`; else what stands in for it */
     rkb_verdict_fn_t verdict; /* may be NULL */
     void *context;
+    FILE *err; /* messages */
 } rkb_run_params_t;
 
 /**

@@ -58,9 +58,17 @@ static double number_of(const char *key, double fallback)
     return text != NULL ? atof(text) : fallback;
 }
 
+/* A fault may be given for several items. */
 static bool is_item(const char *key, int item)
 {
-    return number_of(key, -1) == item;
+    size_t len = strlen(key);
+    for (int i = 0; i < script_count; i++) {
+        if (strncmp(script[i], key, len) == 0 && script[i][len] == '=' &&
+            atoi(script[i] + len + 1) == item) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* True the first time in all processes that share the state folder. */
@@ -265,7 +273,7 @@ static void on_eval(const cJSON *request)
     int item = cJSON_IsString(config) ? atoi(config->valuestring + 2) : -1;
     note_eval(item);
     break_rank(item);
-    if (happens("crash", item)) {
+    if (happens("crash", item) || is_item("crash_rank", rank)) {
         abort();
     }
     if (happens("hang", item)) {
