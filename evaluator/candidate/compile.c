@@ -174,7 +174,9 @@ static rkb_status_t spawn_compiler(rkb_compile_job_t *job, rkb_error_t *err)
     argv[n++] = "-o";
     argv[n++] = "candidate.so";
     char *tmpdir = rkb_strf("TMPDIR=%s", job->scratch);
-    const char *env[] = {tc->path_env, "LANG=C", "LC_ALL=C", tmpdir, NULL};
+    const char *env[] = {tc->path_env, "LANG=C",           "LC_ALL=C",
+                         tmpdir,       "CCACHE_DISABLE=1", /* where c++ is a link to ccache */
+                         NULL};
     rkb_process_params_t params = RKB_PROCESS_PARAMS_INIT;
     params.argv = argv;
     params.env = env;

@@ -21,21 +21,47 @@ void rkb_rewrite_insert(rkb_rewrite_t *rw, size_t at, const char *text)
     rkb_rewrite_edit(rw, at, at, rkb_xstrdup(text));
 }
 
+static size_t count_newlines(const char *text, size_t size)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < size; i++)
+        count += text[i] == '\n';
+    return count;
+}
+
 void rkb_rewrite_replace(rkb_rewrite_t *rw, const rkb_stream_t *st, size_t start, size_t end,
-                         const char *text)
+                         const char *moved, const char *text)
 {
     /* Newlines of the replaced text stay, so that the compiler's line numbers are the candidate's.
      */
-    size_t newlines = 0;
-    for (size_t i = start; i < end; i++)
-        newlines += rw->text[i] == '\n';
-    const char *newline = st->macro ? " \\\n" : "\n";
     size_t size = strlen(text);
+    size_t newlines = count_newlines(rw->text + start, end - start) - count_newlines(text, size) -
+                      count_newlines(moved, strlen(moved));
+    const char *newline = st->macro ? " \\\n" : "\n";
     char *out = rkb_xcalloc(1, size + newlines * strlen(newline) + 1);
     memcpy(out, text, size);
     for (size_t i = 0; i < newlines; i++)
         memcpy(out + size + i * strlen(newline), newline, strlen(newline));
     rkb_rewrite_edit(rw, start, end, out);
+}
+
+/* Appends a token; splices within it vanish (but a raw string's are text). */
+static size_t append_token(const rkb_rewrite_t *rw, const rkb_token_t *token, char *out)
+{
+    const char *text = rw->text + token->start;
+    size_t size = token->end - token->start;
+    size_t used = 0;
+    bool raw = token->kind == RKB_TOKEN_STRING && text[strcspn(text, "R\"")] == 'R';
+    for (size_t i = 0; i < size; i++) {
+        if (!raw && text[i] == '\\' && i + 1 < size && text[i + 1] == '\n')
+            i++;
+        else if (!raw && text[i] == '\\' && i + 2 < size && text[i + 1] == '\r' &&
+                 text[i + 2] == '\n')
+            i += 2;
+        else
+            out[used++] = text[i];
+    }
+    return used;
 }
 
 char *rkb_rewrite_join(const rkb_rewrite_t *rw, const rkb_stream_t *st, size_t first, size_t end)
@@ -50,8 +76,7 @@ char *rkb_rewrite_join(const rkb_rewrite_t *rw, const rkb_stream_t *st, size_t f
         /* Neighbours stay neighbours: ">" ">" may be one operator. */
         if (i > first && token->start > st->tokens[i - 1].end)
             out[used++] = ' ';
-        memcpy(out + used, rw->text + token->start, token->end - token->start);
-        used += token->end - token->start;
+        used += append_token(rw, token, out + used);
     }
     out[used] = '\0';
     return out;

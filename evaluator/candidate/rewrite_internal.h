@@ -46,9 +46,12 @@ rkb_status_t rkb_rewrite_launch(rkb_rewrite_t *rw, rkb_stream_t *st, size_t i);
 /** Takes ownership of text. */
 void rkb_rewrite_edit(rkb_rewrite_t *rw, size_t start, size_t end, char *text);
 void rkb_rewrite_insert(rkb_rewrite_t *rw, size_t at, const char *text);
-/** Replaces and keeps the newlines of what was there. */
+/**
+ * Replaces [start, end) and keeps the newlines of what was there, but for those that `text` and
+ * `moved` (a part of it that an earlier edit has put elsewhere) hold themselves.
+ */
 void rkb_rewrite_replace(rkb_rewrite_t *rw, const rkb_stream_t *st, size_t start, size_t end,
-                         const char *text);
+                         const char *moved, const char *text);
 /** Tokens [first, end) on one line, without comments; free() it. */
 char *rkb_rewrite_join(const rkb_rewrite_t *rw, const rkb_stream_t *st, size_t first, size_t end);
 

@@ -112,9 +112,9 @@ rkb_status_t rkb_rewrite_launch(rkb_rewrite_t *rw, rkb_stream_t *st, size_t i)
     else /* a macro whose user adds the arguments: something that can be called */
         head = rkb_strf("[&](auto &&...rkb_a) { (::rkb::launch_scope(%s), ", config);
     rkb_rewrite_edit(rw, st->tokens[callee].start, st->tokens[callee].start, head);
-    free(config);
-    rkb_rewrite_replace(rw, st, st->tokens[i].start, st->tokens[end + 2].end,
+    rkb_rewrite_replace(rw, st, st->tokens[i].start, st->tokens[end + 2].end, config,
                         have_arguments ? "" : "(static_cast<decltype(rkb_a)>(rkb_a)...)); }");
+    free(config);
     if (have_arguments)
         rkb_rewrite_insert(rw, st->tokens[st->match[arguments]].end, ")");
     return RKB_OK;

@@ -120,7 +120,7 @@ static rkb_status_t rewrite_noinline(rkb_rewrite_t *rw, rkb_stream_t *st, size_t
     if (outer != RKB_NO_MATCH && outer >= 2 && rkb_stream_is(rw, st, outer - 1, "(") &&
         rkb_stream_is(rw, st, outer - 2, "__attribute__"))
         return RKB_OK;
-    rkb_rewrite_replace(rw, st, st->tokens[i].start, st->tokens[i].end,
+    rkb_rewrite_replace(rw, st, st->tokens[i].start, st->tokens[i].end, "",
                         "__attribute__((__noinline__))");
     return RKB_OK;
 }
@@ -164,7 +164,7 @@ static rkb_status_t rewrite_kernel_argument(rkb_rewrite_t *rw, rkb_stream_t *st,
         else if (rkb_stream_among(rw, st, k, casts) && rkb_stream_is(rw, st, k + 1, "<"))
             end = void_pointer(rw, st, k + 2, ">");
         if (end != RKB_NO_MATCH) {
-            rkb_rewrite_replace(rw, st, st->tokens[k].start, st->tokens[end].end, "");
+            rkb_rewrite_replace(rw, st, st->tokens[k].start, st->tokens[end].end, "", "");
             break; /* one kernel an argument list */
         }
     }

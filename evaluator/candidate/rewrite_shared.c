@@ -107,6 +107,10 @@ static rkb_status_t rewrite_dynamic(rkb_rewrite_t *rw, rkb_stream_t *st, size_t 
     static const char *const dropped[] = {"extern",     "static",     "inline",
                                           "__shared__", "__device__", NULL};
     size_t name = declared_name(rw, st, first, end);
+    for (size_t i = first; i < end; i++) {
+        if (st->tokens[i].kind == RKB_TOKEN_STRING)
+            name = RKB_NO_MATCH;
+    }
     if (name == RKB_NO_MATCH)
         return rkb_error_set(rw->err, RKB_ERR_UNSUPPORTED,
                              "line %u: this form of extern __shared__ declaration",
@@ -144,7 +148,7 @@ static rkb_status_t rewrite_dynamic(rkb_rewrite_t *rw, rkb_stream_t *st, size_t 
     else
         text = rkb_strf("static %s*const %s = (%s*)::rkb_rt_dynamic_shared", type, word, type);
     size_t until = end < st->count ? st->tokens[end].start : st->tokens[end - 1].end;
-    rkb_rewrite_replace(rw, st, st->tokens[first].start, until, text);
+    rkb_rewrite_replace(rw, st, st->tokens[first].start, until, "", text);
     free(text);
     free(word);
     free(dims);
@@ -171,9 +175,11 @@ static rkb_status_t rewrite_static(rkb_rewrite_t *rw, rkb_stream_t *st, size_t f
     for (size_t i = first; i < end; i = rkb_stream_skip(st, i)) {
         const rkb_token_t *token = &st->tokens[i];
         if (rkb_stream_is(rw, st, i, "static") || rkb_stream_is(rw, st, i, "__shared__")) {
-            rkb_rewrite_replace(rw, st, token->start, token->end, "");
+            rkb_rewrite_replace(rw, st, token->start, token->end, "", "");
         } else if (rkb_stream_is(rw, st, i, "alignas") && is_group(rw, st, i)) {
-            rkb_rewrite_replace(rw, st, token->start, st->tokens[st->match[i + 1]].end, "");
+            char *group = rkb_rewrite_join(rw, st, i, st->match[i + 1] + 1);
+            rkb_rewrite_replace(rw, st, token->start, st->tokens[st->match[i + 1]].end, group, "");
+            free(group);
             i++;
         }
     }

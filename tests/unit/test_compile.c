@@ -115,6 +115,21 @@ static void test_concurrent_writers_of_one_object(void **state)
         rkb_compiler_destroy(compilers[i]);
 }
 
+static void test_messages_quote_no_file_of_the_host(void **state)
+{
+    unit_write_file("/tmp/rkb-unit-secret", "very_secret\n");
+    rkb_compiler_t *compiler = make(*state, 0, 0);
+    rkb_compile_job_t *job = start(compiler, "#line 1 \"/tmp/rkb-unit-secret\"\nx y;\n");
+    assert_int_equal(rkb_compile_job_wait(job), RKB_COMPILE_FAILED);
+    assert_null(strstr(rkb_compile_job_log(job), "very_secret"));
+    assert_null(strstr(rkb_compile_job_log(job), *state)); /* nor our paths */
+    job = start(compiler, "#include \"/tmp/rkb-unit-secret\"\n");
+    assert_int_equal(rkb_compile_job_wait(job), RKB_COMPILE_FAILED);
+    assert_null(strstr(rkb_compile_job_log(job), "very_secret"));
+    rkb_compiler_destroy(compiler);
+    unlink("/tmp/rkb-unit-secret");
+}
+
 /* 2^24 instantiations. */
 static const char bomb[] =
     "template <int N, unsigned M> struct s {\n"
@@ -167,6 +182,7 @@ int main(void)
         unit_test_in_folder(test_flags_are_part_of_the_key),
         unit_test_in_folder(test_failures_are_remembered_by_one_compiler),
         unit_test_in_folder(test_concurrent_writers_of_one_object),
+        unit_test_in_folder(test_messages_quote_no_file_of_the_host),
         unit_test_in_folder(test_endless_compilation_is_stopped),
         unit_test_in_folder(test_memory_bomb_is_stopped),
         unit_test_in_folder(test_running_jobs_end_with_their_compiler),

@@ -13,7 +13,11 @@
 #include "rkb_warp.h"
 #include "vector_functions.h"
 
-#include <stdio.h> /* printf in kernels */
+/* What sources use without asking for it, because nvcc or torch's headers bring it. */
+#include <assert.h>
+#include <float.h>
+#include <limits.h>
+#include <stdio.h>
 
 /* What <assert.h> calls: in a kernel it fails the launch. */
 extern "C" [[noreturn]] inline void __assert_fail(const char *condition, const char *file,
