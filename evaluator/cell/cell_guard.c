@@ -40,15 +40,20 @@ static rkb_verdict_t describe(const rkb_cell_alloc_t *before, const rkb_cell_all
     if (!before && !after)
         return rkb_finding_set(finding, RKB_VERDICT_OUT_OF_BOUNDS,
                                "%s of the heap were written outside of any allocation", bytes);
+    char place[64] = "right";
+    uint64_t distance = behind <= ahead ? behind : ahead;
+    if (distance > (behind <= ahead ? 0 : 1))
+        snprintf(place, sizeof place, "%" PRIu64 " bytes", distance);
     if (behind <= ahead)
-        return rkb_finding_set(finding, RKB_VERDICT_OUT_OF_BOUNDS,
-                               "%s outside of allocations were written, the first %" PRIu64
-                               " bytes past the end of an allocation of %" PRIu64 " bytes",
-                               bytes, behind, before->bytes);
+        return rkb_finding_set(
+            finding, RKB_VERDICT_OUT_OF_BOUNDS,
+            "%s outside of allocations were written, the first %s behind the end "
+            "of an allocation of %" PRIu64 " bytes",
+            bytes, place, before->bytes);
     return rkb_finding_set(finding, RKB_VERDICT_OUT_OF_BOUNDS,
-                           "%s outside of allocations were written, the first %" PRIu64
-                           " bytes before the start of an allocation of %" PRIu64 " bytes",
-                           bytes, ahead, after->bytes);
+                           "%s outside of allocations were written, the first %s before the start "
+                           "of an allocation of %" PRIu64 " bytes",
+                           bytes, place, after->bytes);
 }
 
 rkb_verdict_t rkb_cell_guard_verdict(const void *heap, uint64_t heap_used, uint64_t heap_offset,

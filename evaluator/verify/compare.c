@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { RKB_SHAPE_TEXT = 128 };
@@ -230,7 +231,8 @@ static void describe_element(const compare_t *compare, int64_t linear, element_t
     rkb_format_index(view->sizes, view->ndim, linear, text->index, sizeof text->index);
     rkb_format_element(rkb_view_element(view, linear), view->dtype, text->got, sizeof text->got);
     if (expected->oracle)
-        rkb_format_element(&expected->oracle[linear], RKB_F64, text->want, sizeof text->want);
+        snprintf(text->want, sizeof text->want, view->dtype == RKB_F64 ? "%.12g" : "%.8g",
+                 expected->oracle[linear]);
     else
         rkb_format_element((const unsigned char *)expected->reference +
                                linear * (int64_t)compare->size,
@@ -255,7 +257,7 @@ static rkb_verdict_t report(const compare_t *compare, rkb_finding_t *finding)
                         "memory that was not; the first is %s",
                         spec->name, shape, tally->count, numel, text.index);
         if (tally->count < numel)
-            rkb_hints_append(compare->expected, NULL, &tally->spread, finding->detail,
+            rkb_hints_append(compare->expected, NULL, tally->count, &tally->spread, finding->detail,
                              sizeof finding->detail);
         return RKB_VERDICT_UNWRITTEN;
     }
@@ -267,7 +269,7 @@ static rkb_verdict_t report(const compare_t *compare, rkb_finding_t *finding)
                         " elements are NaN or infinite where a finite value is due",
                         spec->name, shape, text.index, text.got, text.want, tally->count, numel);
         if (tally->count < numel)
-            rkb_hints_append(compare->expected, NULL, &tally->spread, finding->detail,
+            rkb_hints_append(compare->expected, NULL, tally->count, &tally->spread, finding->detail,
                              sizeof finding->detail);
         return RKB_VERDICT_NAN_OR_INF;
     }
@@ -286,13 +288,15 @@ static rkb_verdict_t report(const compare_t *compare, rkb_finding_t *finding)
         rkb_append(detail, size, " (error %.3g, allowed %.3g)",
                    fabs(rkb_load_double(rkb_view_element(view, tally->first), view->dtype) - due),
                    allowed_error(compare->expected, due));
-    rkb_append(detail, size, "; %" PRId64 " of %" PRId64 " elements differ", tally->count, numel);
+    if (numel > 1)
+        rkb_append(detail, size, "; %" PRId64 " of %" PRId64 " elements differ", tally->count,
+                   numel);
     if (tally->count > 1 && tally->worst > 0) {
         describe_element(compare, tally->worst_at, &text);
         rkb_append(detail, size, ", the worst is %s: %s instead of %s", text.index, text.got,
                    text.want);
     }
-    rkb_hints_append(compare->expected, view, &tally->spread, detail, size);
+    rkb_hints_append(compare->expected, view, tally->count, &tally->spread, detail, size);
     return RKB_VERDICT_MISMATCH;
 }
 

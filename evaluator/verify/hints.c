@@ -132,19 +132,18 @@ static bool value_hint(const rkb_compare_spec_t *expected, const rkb_output_view
     return false;
 }
 
-/* "they all lie in rows 60..63 of 64": only said where that leaves a part out. */
-static bool place_hint(const rkb_output_spec_t *spec, const rkb_spread_t *spread, char *detail,
-                       size_t size)
+/* "they all lie at indices 60..63 of 64 of dimension 0, its end": said only of parts that are wrong
+ * for the most part, because scattered elements have a first and a last index, too. */
+static void place_hint(const rkb_output_spec_t *spec, int64_t count, const rkb_spread_t *spread,
+                       char *detail, size_t size)
 {
     int dims[2] = {0, spec->ndim - 1};
-    for (int i = 0; i < 2; i++) {
-        if (spec->ndim == 0 || (i == 1 && spec->ndim == 1))
-            break;
+    for (int i = 0; i < 2 && i < spec->ndim; i++) {
         int64_t length = spec->sizes[dims[i]];
         int64_t first = spread->first[i], last = spread->last[i];
-        if (last - first + 1 >= length)
+        int64_t part = spec->numel / length * (last - first + 1);
+        if (count < 2 || last - first + 1 >= length || count < part - part / 4)
             continue;
-        bool tail = last == length - 1;
         if (first == last)
             rkb_append(detail, size, "; they all lie at index %" PRId64 " of %" PRId64, first,
                        length);
@@ -152,16 +151,15 @@ static bool place_hint(const rkb_output_spec_t *spec, const rkb_spread_t *spread
             rkb_append(detail, size,
                        "; they all lie at indices %" PRId64 "..%" PRId64 " of %" PRId64, first,
                        last, length);
-        rkb_append(detail, size, " of dimension %d%s", dims[i], tail ? ", its end" : "");
-        return true;
+        rkb_append(detail, size, " of dimension %d%s", dims[i],
+                   last == length - 1 ? ", its end" : "");
+        return;
     }
-    return false;
 }
 
 void rkb_hints_append(const rkb_compare_spec_t *expected, const rkb_output_view_t *view,
-                      const rkb_spread_t *spread, char *detail, size_t size)
+                      int64_t count, const rkb_spread_t *spread, char *detail, size_t size)
 {
-    if (view && value_hint(expected, view, detail, size))
-        return;
-    place_hint(expected->spec, spread, detail, size);
+    if (!view || !value_hint(expected, view, detail, size))
+        place_hint(expected->spec, count, spread, detail, size);
 }

@@ -55,9 +55,12 @@ typedef struct {
     int64_t first[2], last[2];
 } rkb_spread_t;
 
-/** Appends to `detail` what is certain about a wrong output ("; the output is all zeros"). */
+/**
+ * Appends to `detail` what is certain about an output with `count` wrong elements ("; the output is
+ * all zeros"). view NULL: about their place only.
+ */
 void rkb_hints_append(const rkb_compare_spec_t *expected, const rkb_output_view_t *view,
-                      const rkb_spread_t *spread, char *detail, size_t size);
+                      int64_t count, const rkb_spread_t *spread, char *detail, size_t size);
 
 /** snprintf at the end of a terminated string. */
 void rkb_append(char *buf, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -280,7 +280,8 @@ static void test_write_past_the_end_is_found(void **state)
                                             s.returned.allocs, s.returned.nallocs, POISON,
                                             &s.finding),
                      RKB_VERDICT_OUT_OF_BOUNDS);
-    assert_non_null(strstr(s.finding.detail, "4 bytes past the end of an allocation of 16 bytes"));
+    assert_non_null(
+        strstr(s.finding.detail, "4 bytes behind the end of an allocation of 16 bytes"));
     scene_close(&s);
 }
 

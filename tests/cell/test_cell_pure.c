@@ -262,7 +262,7 @@ static void test_damage_is_placed(void **state)
     memset(heap + 1034, 0, 6);
     assert_int_equal(guards(&finding), RKB_VERDICT_OUT_OF_BOUNDS);
     assert_non_null(strstr(finding.detail, "6 bytes outside of allocations were written, the first "
-                                           "0 bytes past the end of an allocation of 10 bytes"));
+                                           "right behind the end of an allocation of 10 bytes"));
     fill_heap();
     memset(heap + 2556, 0, 4);
     assert_int_equal(guards(&finding), RKB_VERDICT_OUT_OF_BOUNDS);

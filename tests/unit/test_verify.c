@@ -259,7 +259,7 @@ static void test_mismatch_names_element_values_and_counts(void **state)
                     "output \"y\" [4,5]: element [1,2] is -0.5, expected 8 (error 8.5, allowed");
     assert_mentions(&f, "2 of 20 elements differ");
     assert_mentions(&f, "the worst is [2,3]: 100 instead of 14");
-    assert_mentions(&f, "they all lie at indices 1..2 of 4 of dimension 0");
+    assert_null(strstr(f.finding.detail, "they all lie")); /* scattered */
     assert_true(f.stats.max_abs_error == 86);
 }
 
@@ -333,11 +333,11 @@ static void test_unwritten_elements_are_found_before_anything_else(void **state)
     uint32_t poison = POISON;
     f.out[0] = NAN;
     f.out[1] = 77;
-    memcpy(&f.out[18], &poison, 4);
-    memcpy(&f.out[19], &poison, 4);
+    for (int i = 15; i < 20; i++)
+        memcpy(&f.out[i], &poison, 4);
     assert_int_equal(fixture_check(&f), RKB_VERDICT_UNWRITTEN);
-    assert_mentions(&f, "2 of 20 elements hold the fill of fresh memory");
-    assert_mentions(&f, "the first is [3,3]");
+    assert_mentions(&f, "5 of 20 elements hold the fill of fresh memory");
+    assert_mentions(&f, "the first is [3,0]");
     assert_mentions(&f, "its end");
 }
 

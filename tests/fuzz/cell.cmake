@@ -1,0 +1,16 @@
+# As the other fuzz programs: libFuzzer under clang with RKB_SANITIZE, else a replay of the corpus.
+add_executable(fuzz_cell ${CMAKE_CURRENT_LIST_DIR}/fuzz_cell.c)
+target_link_libraries(fuzz_cell PRIVATE rkb_cell_host)
+set_target_properties(fuzz_cell PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+if(CMAKE_C_COMPILER_ID MATCHES Clang AND RKB_SANITIZE)
+  target_compile_options(rkb_cell_host PRIVATE -fsanitize=fuzzer-no-link)
+  target_compile_options(rkb_verify PRIVATE -fsanitize=fuzzer-no-link)
+  target_compile_options(fuzz_cell PRIVATE -fsanitize=fuzzer)
+  target_link_options(fuzz_cell PRIVATE -fsanitize=fuzzer)
+  set(_replay -runs=0 -error_exitcode=1)
+else()
+  target_sources(fuzz_cell PRIVATE ${CMAKE_CURRENT_LIST_DIR}/replay_main.c)
+  set(_replay)
+endif()
+rkb_add_script_test(fuzz_cell_corpus LABELS fuzz
+  COMMAND fuzz_cell ${_replay} ${CMAKE_CURRENT_LIST_DIR}/corpus/cell)
