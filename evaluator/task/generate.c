@@ -5,6 +5,9 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -141,21 +144,61 @@ static bool store(const rkb_tensor_spec_t *spec, const double *drawn, uint64_t f
     return false;
 }
 
+/* Threads share a tensor in pieces; which thread draws a piece changes no bit of it. */
+enum { PIECE = 128 * CHUNK, MAX_THREADS = 16 };
+
+typedef struct {
+    const rkb_tensor_spec_t *spec;
+    const rkb_stream_t *stream;
+    void *dst;
+    atomic_uint_fast64_t next; /* first element that nobody has taken */
+    atomic_bool failed;
+} share_t;
+
+static void *work(void *argument)
+{
+    share_t *share = argument;
+    uint64_t total = (uint64_t)share->spec->numel, piece;
+    double drawn[CHUNK];
+    while ((piece = atomic_fetch_add(&share->next, PIECE)) < total) {
+        uint64_t end = total - piece < PIECE ? total : piece + PIECE;
+        for (uint64_t first = piece; first < end; first += CHUNK) {
+            size_t count = end - first < CHUNK ? (size_t)(end - first) : CHUNK;
+            draw(&share->spec->init, share->stream, first, count, drawn);
+            if (!store(share->spec, drawn, first, count, share->dst))
+                atomic_store(&share->failed, true);
+        }
+    }
+    return NULL;
+}
+
+/* Helpers that pay off: one per further piece, at most one per core that this process may use. */
+static int helper_count(uint64_t total)
+{
+    cpu_set_t cores;
+    uint64_t pieces = (total + PIECE - 1) / PIECE;
+    int most = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+    most = most < MAX_THREADS ? most : MAX_THREADS;
+    return (int)(pieces < (uint64_t)most ? pieces : (uint64_t)most) - 1;
+}
+
 rkb_status_t rkb_instance_generate(const rkb_instance_t *instance, const rkb_tensor_spec_t *spec,
                                    uint64_t seed, unsigned trial, void *dst, rkb_error_t *err)
 {
-    uint64_t total = (uint64_t)spec->numel;
-    double drawn[CHUNK];
+    pthread_t helpers[MAX_THREADS];
     rkb_stream_t stream;
     rkb_status_t status = open_stream(instance, spec->name, seed, trial, &stream, err);
     if (status != RKB_OK)
         return status;
-    for (uint64_t first = 0; first < total; first += CHUNK) {
-        size_t count = total - first < CHUNK ? (size_t)(total - first) : CHUNK;
-        draw(&spec->init, &stream, first, count, drawn);
-        if (!store(spec, drawn, first, count, dst))
-            return rkb_error_set(err, RKB_ERR_INTERNAL, "tensor \"%s\" has dtype %d", spec->name,
-                                 (int)spec->dtype);
-    }
+    share_t share = {.spec = spec, .stream = &stream, .dst = dst};
+    int wanted = helper_count((uint64_t)spec->numel), started = 0;
+    while (started < wanted && pthread_create(&helpers[started], NULL, work, &share) == 0)
+        started++; /* without helpers the caller does it all */
+    work(&share);
+    while (started > 0)
+        pthread_join(helpers[--started], NULL);
+    if (share.failed)
+        return rkb_error_set(err, RKB_ERR_INTERNAL, "tensor \"%s\" has dtype %d", spec->name,
+                             (int)spec->dtype);
     return RKB_OK;
 }

@@ -102,8 +102,8 @@ typedef struct {
 } rkb_output_spec_t;
 
 /**
- * Opaque instance; shapes of outputs are only known after the reference ran once
- * (rkb_reference_run fills them), since they follow from the program.
+ * Opaque instance; it must not outlive its task. Shapes of outputs follow from the program, so the
+ * first reference run finds them and the instance keeps them: one thread at a time may use it.
  */
 typedef struct rkb_instance rkb_instance_t;
 
@@ -132,7 +132,8 @@ void rkb_instance_tolerance(const rkb_instance_t *instance, rkb_direction_t dire
  * Fills dst (numel × dtype size, host memory) with the spec's values for one trial. The stream is
  * named by (seed, task path, config name, trial, tensor name) and element i depends on i alone:
  * Philox4x32-10 (Salmon et al., SC'11), so the numbers are the same on any device, rank and run.
- * Only IEEE + - * / and sqrt are used, so no libm enters the bits.
+ * Only IEEE + - * / and sqrt are used, so no libm enters the bits. Large tensors are drawn by
+ * several threads, one per core that the process may use; that changes no bit.
  */
 rkb_status_t rkb_instance_generate(const rkb_instance_t *instance, const rkb_tensor_spec_t *spec,
                                    uint64_t seed, unsigned trial, void *dst, rkb_error_t *err);
