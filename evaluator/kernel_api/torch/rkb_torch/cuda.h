@@ -13,7 +13,7 @@ namespace rkb {
 [[noreturn]] RKB_COLD inline void cuda_failed(cudaError_t error)
 {
     (void)cudaGetLastError();
-    fail(std::string("CUDA error: ") + cudaGetErrorString(error));
+    fail_with(std::string("CUDA error: ") + cudaGetErrorString(error));
 }
 
 inline void cuda_check(cudaError_t error)

@@ -32,7 +32,7 @@ struct Device final {
         if (kind == "cuda")
             type_ = DeviceType::CUDA;
         else if (kind != "cpu")
-            rkb::fail("invalid device string: " + name);
+            rkb::fail_with("invalid device string: " + name);
         if (colon != std::string::npos)
             index_ = static_cast<DeviceIndex>(std::stoi(name.substr(colon + 1)));
     }

@@ -25,7 +25,7 @@ inline c10::ScalarType dispatch_type(const at::DeprecatedTypeProperties &type)
 
 [[noreturn]] RKB_COLD inline void dispatch_failed(const char *name, c10::ScalarType type)
 {
-    fail(std::string("\"") + name + "\" not implemented for '" + c10::toString(type) + "'");
+    fail_with(std::string("\"") + name + "\" not implemented for '" + c10::toString(type) + "'");
 }
 [[noreturn]] RKB_COLD inline void dispatch_failed(const std::string &name, c10::ScalarType type)
 {

@@ -70,7 +70,7 @@ class unsupported_error : public c10::Error
     using c10::Error::Error;
 };
 
-[[noreturn]] RKB_COLD inline void fail(const std::string &text)
+[[noreturn]] RKB_COLD inline void fail_with(const std::string &text)
 {
     throw c10::Error(text);
 }
@@ -235,7 +235,7 @@ RKB_COLD std::string str(const A &...args)
 #define AT_ASSERT(cond, ...) TORCH_CHECK(cond, ##__VA_ARGS__)
 #define AT_ASSERTM(cond, ...) TORCH_CHECK(cond, ##__VA_ARGS__)
 #define AT_CHECK(cond, ...) TORCH_CHECK(cond, ##__VA_ARGS__)
-#define AT_ERROR(...) ::rkb::fail(::c10::str(__VA_ARGS__))
+#define AT_ERROR(...) ::rkb::fail_with(::c10::str(__VA_ARGS__))
 #define TORCH_CHECK_OP(a, b, op)                                                                   \
     for (bool rkb_check_ = static_cast<bool>((a)op(b)); C10_UNLIKELY(!rkb_check_);                 \
          rkb_check_ = true)                                                                        \

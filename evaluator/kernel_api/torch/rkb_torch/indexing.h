@@ -33,18 +33,18 @@ struct Slice {
 };
 
 struct TensorIndex {
-    enum class Kind { None, Ellipsis, Integer, Boolean, Range, Tensor };
+    enum class Kind { Absent, Dots, Integer, Boolean, Range, Tensor };
     Kind kind;
     int64_t integer = 0;
     Slice range;
     const at::Tensor *tensor = nullptr; /* borrowed for the length of the expression */
 
-    TensorIndex(nullopt_t) : kind(Kind::None) {}
-    TensorIndex(EllipsisIndexType) : kind(Kind::Ellipsis) {}
-    TensorIndex(const char *text) : kind(Kind::Ellipsis)
+    TensorIndex(nullopt_t) : kind(Kind::Absent) {}
+    TensorIndex(EllipsisIndexType) : kind(Kind::Dots) {}
+    TensorIndex(const char *text) : kind(Kind::Dots)
     {
         if (std::string_view(text) != "...")
-            rkb::fail("expected \"...\" as an index");
+            rkb::fail_with("expected \"...\" as an index");
     }
     TensorIndex(const Slice &slice) : kind(Kind::Range), range(slice) {}
     TensorIndex(const at::Tensor &t) : kind(Kind::Tensor), tensor(&t) {}

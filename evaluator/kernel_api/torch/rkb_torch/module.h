@@ -183,7 +183,7 @@ class function_of : public bound_function
     }
     template <size_t... I>
     bool load_and_call([[maybe_unused]] const rkb_value_t *const *values, rkb_value_t *out,
-                       uint32_t *bad, std::index_sequence<I...>)
+                       [[maybe_unused]] uint32_t *bad, std::index_sequence<I...>)
     {
         std::tuple<caster<bare<A>>...> c;
         if (!((std::get<I>(c).load(*values[I]) || ((void)(*bad = I), false)) && ...))

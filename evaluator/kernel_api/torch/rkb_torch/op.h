@@ -60,7 +60,7 @@ class op_call
     rkb_value_t &at(size_t i)
     {
         if (i >= count)
-            fail("an operator returned fewer values than expected");
+            fail_with("an operator returned fewer values than expected");
         return results[i];
     }
     RKB_COLD at::Tensor tensor(size_t i)
@@ -69,7 +69,7 @@ class op_call
         if (v.kind == RKB_VALUE_NONE)
             return at::Tensor();
         if (v.kind != RKB_VALUE_TENSOR)
-            fail("an operator returned no tensor where one was expected");
+            fail_with("an operator returned no tensor where one was expected");
         return at::Tensor::borrow(v.tensor);
     }
 };

@@ -42,13 +42,22 @@ struct shape_t {
     void push(int64_t size, int64_t stride)
     {
         if (ndim == RKB_MAX_DIMS)
-            fail("too many dimensions");
+            fail_with("too many dimensions");
         sizes[ndim] = size;
         strides[ndim++] = stride;
     }
 };
 
 } // namespace rkb
+
+namespace c10 {
+
+inline int64_t maybe_wrap_dim(int64_t dim, int64_t ndim, bool = true)
+{
+    return rkb::wrap_dim(dim, ndim);
+}
+
+} // namespace c10
 
 namespace at {
 
@@ -101,17 +110,16 @@ class Tensor
 
     [[noreturn]] RKB_COLD void fail_dtype(ScalarType wanted) const
     {
-        rkb::fail(std::string("expected scalar type ") + c10::toString(wanted) + " but found " +
+        rkb::fail_with(std::string("expected scalar type ") + c10::toString(wanted) + " but found " +
                   c10::toString(scalar_type()));
     }
     [[noreturn]] RKB_COLD static void fail_undefined()
     {
-        rkb::fail("an undefined tensor was used");
+        rkb::fail_with("an undefined tensor was used");
     }
 
   public:
     Tensor() = default;
-    Tensor(std::nullptr_t) {}
     Tensor(const Tensor &other) : t_(other.t_) { rkb_rt_tensor_retain(t_); }
     Tensor(Tensor &&other) noexcept : t_(other.t_) { other.t_ = nullptr; }
     ~Tensor()

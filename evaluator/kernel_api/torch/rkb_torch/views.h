@@ -153,7 +153,7 @@ inline bool Tensor::view_shape(IntArrayRef sizes, rkb::shape_t *out) const
         if (sizes[i] == -1 && open < 0)
             open = static_cast<int32_t>(i);
         else if (sizes[i] < 0)
-            rkb::fail(c10::str("invalid shape ", sizes));
+            rkb::fail_with(c10::str("invalid shape ", sizes));
         else
             known *= sizes[i];
     }
@@ -421,14 +421,14 @@ inline Tensor apply_indices(const Tensor &self, const indexing::TensorIndex *lis
     for (size_t i = 0; i < n; i++) {
         const indexing::TensorIndex &each = list[i];
         switch (each.kind) {
-        case Kind::None:
+        case Kind::Absent:
             view = view.unsqueeze(dim++);
             break;
         case Kind::Boolean:
             TORCH_CHECK(each.integer != 0, "indexing with false is not supported");
             view = view.unsqueeze(dim++);
             break;
-        case Kind::Ellipsis:
+        case Kind::Dots:
             dim += self.dim() - consuming;
             break;
         case Kind::Integer:
