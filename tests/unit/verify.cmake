@@ -1,4 +1,6 @@
 rkb_add_unit_test(test_verify SOURCES test_verify.c LIBS rkb_verify m)
+rkb_add_unit_test(test_verify_values SOURCES test_verify_values.c LIBS rkb_verify m)
+rkb_add_unit_test(test_verify_layout SOURCES test_verify_layout.c LIBS rkb_verify m)
 
 # Simulates kernels and prints docs/judging.md's table; no cmocka.
 add_executable(calibrate_verify calibrate_verify.c)
