@@ -1,6 +1,7 @@
 #include "mpi_driver/scheduler.h"
 
 #include "common/file.h"
+#include "mpi_driver/life_cycle.h"
 #include "mpi_driver/queue.h"
 
 #include <stdlib.h>
@@ -32,11 +33,7 @@ typedef enum { WORKER_STATES(WORKER_NAME) WORKER_STATE_COUNT } worker_state_t;
 typedef enum { WORKER_EVENTS(ON_WORKER_NAME) WORKER_EVENT_COUNT } worker_event_t;
 typedef enum { WORKER_ACTIONS(DO_WORKER_NAME) WORKER_ACTION_COUNT } worker_action_t;
 
-typedef struct {
-    int state, event, next, action;
-} row_t;
-
-static const row_t item_table[] = {
+static const rkb_life_row_t item_table[] = {
     {ITEM_QUEUED, ON_ITEM_ASSIGN, ITEM_ASSIGNED, DO_ITEM_SEND},
     {ITEM_QUEUED, ON_ITEM_STALE_RESULT, ITEM_QUEUED, DO_ITEM_DROP},
     {ITEM_ASSIGNED, ON_ITEM_RESULT, ITEM_DONE, DO_ITEM_RECORD},
@@ -48,7 +45,7 @@ static const row_t item_table[] = {
     {ITEM_CRASHED, ON_ITEM_STALE_RESULT, ITEM_CRASHED, DO_ITEM_DROP},
 };
 
-static const row_t worker_table[] = {
+static const rkb_life_row_t worker_table[] = {
     {WORKER_ABSENT, ON_WORKER_READY, WORKER_IDLE, DO_WORKER_ENLIST},
     {WORKER_ABSENT, ON_WORKER_BEAT, WORKER_ABSENT, DO_WORKER_RENEW},
     {WORKER_ABSENT, ON_WORKER_STOP, WORKER_STOPPED, DO_WORKER_DISMISS},
@@ -79,6 +76,19 @@ static const row_t worker_table[] = {
     {WORKER_LOST, ON_WORKER_BEAT, WORKER_LOST, DO_WORKER_NOTHING},
     {WORKER_LOST, ON_WORKER_LOSE, WORKER_LOST, DO_WORKER_NOTHING},
 };
+
+static const char *const item_states[] = {ITEM_STATES(RKB_LIFE_NAME)};
+static const char *const item_events[] = {ITEM_EVENTS(RKB_LIFE_NAME)};
+static const char *const item_actions[] = {ITEM_ACTIONS(RKB_LIFE_NAME)};
+static const char *const worker_states[] = {WORKER_STATES(RKB_LIFE_NAME)};
+static const char *const worker_events[] = {WORKER_EVENTS(RKB_LIFE_NAME)};
+static const char *const worker_actions[] = {WORKER_ACTIONS(RKB_LIFE_NAME)};
+static const rkb_life_cycle_t item_life = {
+    "item",      item_table,  sizeof(item_table) / sizeof(*item_table),
+    item_states, item_events, item_actions};
+static const rkb_life_cycle_t worker_life = {
+    "worker",      worker_table,  sizeof(worker_table) / sizeof(*worker_table),
+    worker_states, worker_events, worker_actions};
 
 enum { SLOTS = 2, NO_WORKER = -1 };
 #define NO_ITEM RKB_QUEUE_NONE
@@ -121,25 +131,9 @@ struct rkb_scheduler {
     uint32_t action_first, action_count, action_capacity;
 };
 
-static const row_t *find_row(const row_t *table, size_t count, int state, int event)
+static const rkb_life_row_t *worker_row(worker_state_t state, worker_event_t event)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (table[i].state == state && table[i].event == event) {
-            return &table[i];
-        }
-    }
-    return NULL;
-}
-
-static const row_t *item_row(int state, item_event_t event)
-{
-    return find_row(item_table, sizeof(item_table) / sizeof(*item_table), state, (int)event);
-}
-
-static const row_t *worker_row(worker_state_t state, worker_event_t event)
-{
-    return find_row(worker_table, sizeof(worker_table) / sizeof(*worker_table), (int)state,
-                    (int)event);
+    return rkb_life_find(&worker_life, (int)state, (int)event);
 }
 
 /* Lists of workers; `at` is the offset of the links within worker_t. */
@@ -210,7 +204,7 @@ static void item_event(rkb_scheduler_t *s, uint32_t index, item_event_t event, i
                        uint32_t attempt)
 {
     item_t *item = &s->items[index];
-    const row_t *row = item_row(item->state, event);
+    const rkb_life_row_t *row = rkb_life_find(&item_life, item->state, (int)event);
     if (row == NULL) {
         abort(); /* callers raise only events that the state knows */
     }
@@ -272,14 +266,10 @@ static rkb_status_t worker_event(rkb_scheduler_t *s, int index, worker_event_t e
                                  double now, rkb_error_t *err)
 {
     worker_t *worker = &s->workers[index];
-    const row_t *row = worker_row(worker->state, event);
+    const rkb_life_row_t *row = worker_row(worker->state, event);
     if (row == NULL) {
-        static const char *const states[] = {
-#define QUOTED(_name) #_name,
-            WORKER_STATES(QUOTED)};
-        static const char *const events[] = {WORKER_EVENTS(QUOTED)};
         return rkb_error_set(err, RKB_ERR_PROTOCOL, "rank %d is %s and cannot be told %s", index,
-                             states[worker->state], events[event]);
+                             worker_states[worker->state], worker_events[event]);
     }
     worker_state_t old = worker->state;
     worker->state = (worker_state_t)row->next;
@@ -596,36 +586,11 @@ void rkb_scheduler_counts(const rkb_scheduler_t *s, rkb_scheduler_counts_t *out)
     }
 }
 
-static char *append(char *text, const row_t *row, const char *const *states,
-                    const char *const *events, const char *const *actions)
-{
-    char *longer = rkb_strf("%s        %s -> %s [label=\"%s / %s\"];\n", text, states[row->state],
-                            states[row->next], events[row->event], actions[row->action]);
-    free(text);
-    return longer;
-}
-
 char *rkb_scheduler_explain(void)
 {
-#define ITEM_QUOTED(_name) "item_" #_name,
-#define WORKER_QUOTED(_name) "worker_" #_name,
-    static const char *const item_states[] = {ITEM_STATES(ITEM_QUOTED)};
-    static const char *const item_events[] = {ITEM_EVENTS(QUOTED)};
-    static const char *const item_actions[] = {ITEM_ACTIONS(QUOTED)};
-    static const char *const worker_states[] = {WORKER_STATES(WORKER_QUOTED)};
-    static const char *const worker_events[] = {WORKER_EVENTS(QUOTED)};
-    static const char *const worker_actions[] = {WORKER_ACTIONS(QUOTED)};
-    char *text = rkb_xstrdup("digraph scheduler {\n    subgraph cluster_item {\n");
-    for (size_t i = 0; i < sizeof(item_table) / sizeof(*item_table); i++) {
-        text = append(text, &item_table[i], item_states, item_events, item_actions);
-    }
-    char *longer = rkb_strf("%s    }\n    subgraph cluster_worker {\n", text);
-    free(text);
-    text = longer;
-    for (size_t i = 0; i < sizeof(worker_table) / sizeof(*worker_table); i++) {
-        text = append(text, &worker_table[i], worker_states, worker_events, worker_actions);
-    }
-    longer = rkb_strf("%s    }\n}\n", text);
-    free(text);
-    return longer;
+    char *item = rkb_life_draw(&item_life), *worker = rkb_life_draw(&worker_life);
+    char *both = rkb_strf("%s%s", item, worker);
+    free(item);
+    free(worker);
+    return both;
 }

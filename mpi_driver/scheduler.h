@@ -89,7 +89,7 @@ typedef struct {
     double cost_left; /* expected seconds of unfinished items, summed over workers */
 } rkb_scheduler_counts_t;
 void rkb_scheduler_counts(const rkb_scheduler_t *scheduler, rkb_scheduler_counts_t *out);
-/** Life cycles of item and worker as Graphviz, from the tables. Caller frees. */
+/** Life cycles of item and worker as two Graphviz graphs, from the tables. Caller frees. */
 char *rkb_scheduler_explain(void);
 
 #endif

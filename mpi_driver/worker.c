@@ -3,7 +3,9 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "mpi_driver/evaluator_link.h"
+#include "mpi_driver/life_cycle.h"
 #include "mpi_driver/message.h"
+#include "mpi_driver/outbox.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,19 +20,11 @@
     X(ANNOUNCE)                                                                                    \
     X(GIVE_UP) X(SEND_ITEM) X(RELAY) X(RESPAWN) X(BLAME) X(REMEMBER_STOP) X(SAY_BYE) X(LEAVE)
 
-#define STATE_NAME(_name) STATE_##_name,
-#define ON_NAME(_name) ON_##_name,
-#define DO_NAME(_name) DO_##_name,
-typedef enum { STATES(STATE_NAME) STATE_COUNT } state_t;
-typedef enum { EVENTS(ON_NAME) EVENT_COUNT } event_t;
-typedef enum { ACTIONS(DO_NAME) ACTION_COUNT } action_t;
+typedef enum { STATES(RKB_LIFE_STATE) STATE_COUNT } state_t;
+typedef enum { EVENTS(RKB_LIFE_EVENT) EVENT_COUNT } event_t;
+typedef enum { ACTIONS(RKB_LIFE_ACTION) ACTION_COUNT } action_t;
 
-static const struct row {
-    state_t state;
-    event_t event;
-    state_t next;
-    action_t action;
-} table[] = {
+static const rkb_life_row_t table[] = {
     {STATE_WAITING, ON_START, STATE_STARTING, DO_SPAWN},
     {STATE_WAITING, ON_STOP, STATE_CLOSED, DO_LEAVE},
     {STATE_STARTING, ON_HELLO, STATE_READY, DO_ANNOUNCE},
@@ -51,13 +45,18 @@ static const struct row {
     {STATE_FAILED, ON_STOP, STATE_CLOSED, DO_LEAVE},
 };
 
+static const char *const states[] = {STATES(RKB_LIFE_NAME)};
+static const char *const events[] = {EVENTS(RKB_LIFE_NAME)};
+static const char *const actions[] = {ACTIONS(RKB_LIFE_NAME)};
+static const rkb_life_cycle_t life = {"evaluator", table,  sizeof(table) / sizeof(*table),
+                                      states,      events, actions};
+
 enum {
     OPEN_ITEMS = 2,
     TRIES_PER_ITEM = 2,
     FAULTS_IN_A_ROW = 4 /* then the rank is of no use: it must not eat the items of the others */
 };
 static const double beat_every = 2;
-static const double resend_after = 10;
 static const double start_limit = 300; /* libtorch from a busy file server, by a thousand ranks */
 static const double bye_limit = 10;
 static const double silence_limit = 60;
@@ -68,13 +67,6 @@ typedef struct {
     cJSON *payload;
     int tries;
 } open_item_t;
-
-typedef struct unacked {
-    struct unacked *next;
-    double item, attempt;
-    char *text;
-    double sent;
-} unacked_t;
 
 struct rkb_worker {
     rkb_transport_t *transport;
@@ -89,8 +81,8 @@ struct rkb_worker {
     open_item_t open[OPEN_ITEMS];
     int open_count;
     double request_id;
-    int faults; /* in a row */
-    unacked_t *unacked;
+    int faults;           /* in a row */
+    rkb_outbox_t *outbox; /* results that rank 0 has not acknowledged */
     bool announced, stop_wanted, gone_said, departs;
     rkb_departure_t departure;
     double heard, next_beat;
@@ -107,43 +99,13 @@ static void send_to_master(rkb_worker_t *w, cJSON *message)
     }
 }
 
-/* Results are kept until rank 0 has them in its journal. */
 static void send_result(rkb_worker_t *w, const open_item_t *item, cJSON *result, double now)
 {
     cJSON *message = rkb_message_create("result");
     rkb_message_add_number(message, "item", item->item);
     rkb_message_add_number(message, "attempt", item->attempt);
     rkb_message_add(message, "result", rkb_result_fit(result, item->payload));
-    unacked_t *kept = rkb_xcalloc(1, sizeof(*kept));
-    kept->item = item->item;
-    kept->attempt = item->attempt;
-    kept->text = rkb_json_print_line(message);
-    kept->sent = now;
-    kept->next = w->unacked;
-    w->unacked = kept;
-    send_to_master(w, message);
-}
-
-static void drop_unacked(unacked_t **at)
-{
-    unacked_t *dead = *at;
-    *at = dead->next;
-    free(dead->text);
-    free(dead);
-}
-
-static void resend_results(rkb_worker_t *w, double now)
-{
-    for (unacked_t *kept = w->unacked; kept != NULL; kept = kept->next) {
-        rkb_error_t err = RKB_ERROR_INIT;
-        if (now - kept->sent >= resend_after) {
-            kept->sent = now;
-            if (w->transport->ops->send(w->transport, 0, kept->text, strlen(kept->text), &err) !=
-                RKB_OK) {
-                rkb_error("cannot reach rank 0: %s", err.text);
-            }
-        }
-    }
+    rkb_outbox_add(w->outbox, item->item, item->attempt, message, now);
 }
 
 static void close_first_item(rkb_worker_t *w)
@@ -270,17 +232,12 @@ static void give_up(rkb_worker_t *w, const char *why)
 static void raise_event(rkb_worker_t *w, event_t event, const cJSON *answer, const char *why,
                         double now)
 {
-    const struct row *row = NULL;
-    for (size_t i = 0; row == NULL && i < sizeof(table) / sizeof(*table); i++) {
-        if (table[i].state == w->state && table[i].event == event) {
-            row = &table[i];
-        }
-    }
+    const rkb_life_row_t *row = rkb_life_find(&life, (int)w->state, (int)event);
     if (row == NULL) {
         return;
     }
-    w->state = row->next;
-    switch (row->action) {
+    w->state = (state_t)row->next;
+    switch ((action_t)row->action) {
     case DO_BLAME:
         blame(w, why, now);
         kill_evaluator(w);
@@ -403,13 +360,8 @@ static void on_ack(rkb_worker_t *w, const cJSON *message)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(message, "item");
     const cJSON *attempt = cJSON_GetObjectItemCaseSensitive(message, "attempt");
-    for (unacked_t **at = &w->unacked; *at != NULL;) {
-        if (cJSON_IsNumber(item) && cJSON_IsNumber(attempt) && (*at)->item == item->valuedouble &&
-            (*at)->attempt == attempt->valuedouble) {
-            drop_unacked(at);
-        } else {
-            at = &(*at)->next;
-        }
+    if (cJSON_IsNumber(item) && cJSON_IsNumber(attempt)) {
+        rkb_outbox_acknowledge(w->outbox, item->valuedouble, attempt->valuedouble);
     }
 }
 
@@ -442,9 +394,7 @@ static void on_start(rkb_worker_t *w, const cJSON *message, double now)
 static void on_stop(rkb_worker_t *w, bool at_once, double now)
 {
     if (at_once) {
-        while (w->unacked != NULL) {
-            drop_unacked(&w->unacked);
-        }
+        rkb_outbox_clear(w->outbox);
         kill_evaluator(w);
         drop_items(w);
         w->state = STATE_CLOSED;
@@ -537,12 +487,12 @@ bool rkb_worker_step(rkb_worker_t *w, double now)
         busy = true;
     }
     /* `gone` may overtake a large result on its way, so it waits until all are acknowledged. */
-    if (w->state == STATE_CLOSED && w->unacked == NULL && !w->gone_said) {
+    if (w->state == STATE_CLOSED && rkb_outbox_is_empty(w->outbox) && !w->gone_said) {
         w->gone_said = true;
         send_to_master(w, rkb_message_create("gone"));
         busy = true;
     }
-    resend_results(w, now);
+    rkb_outbox_resend(w->outbox, now);
     listen_for_master(w, now);
     return busy;
 }
@@ -552,8 +502,8 @@ int rkb_worker_watch(const rkb_worker_t *w, struct pollfd *fds)
     if (w->link == NULL) {
         return 0;
     }
-    short events = rkb_evaluator_link_pending(w->link) ? POLLIN | POLLOUT : POLLIN;
-    fds[0] = (struct pollfd){.fd = rkb_evaluator_link_fd(w->link), .events = events};
+    short wanted = rkb_evaluator_link_pending(w->link) ? POLLIN | POLLOUT : POLLIN;
+    fds[0] = (struct pollfd){.fd = rkb_evaluator_link_fd(w->link), .events = wanted};
     return 1;
 }
 
@@ -578,6 +528,7 @@ rkb_worker_t *rkb_worker_create(rkb_transport_t *transport, char *const *evaluat
     w->evaluator = evaluator;
     w->why = why;
     w->rank = transport->ops->rank(transport);
+    w->outbox = rkb_outbox_create(transport);
     w->state = STATE_WAITING;
     w->deadline = INFINITY;
     w->heard = now;
@@ -592,30 +543,14 @@ void rkb_worker_destroy(rkb_worker_t *w)
     }
     kill_evaluator(w);
     drop_items(w);
-    while (w->unacked != NULL) {
-        drop_unacked(&w->unacked);
-    }
+    rkb_outbox_destroy(w->outbox);
     cJSON_Delete(w->hello);
     free(w);
 }
 
 char *rkb_worker_explain(void)
 {
-#define QUOTED(_name) #_name,
-    static const char *const states[] = {STATES(QUOTED)};
-    static const char *const events[] = {EVENTS(QUOTED)};
-    static const char *const actions[] = {ACTIONS(QUOTED)};
-    char *text = rkb_xstrdup("digraph evaluator {\n");
-    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-        char *longer =
-            rkb_strf("%s    %s -> %s [label=\"%s / %s\"];\n", text, states[table[i].state],
-                     states[table[i].next], events[table[i].event], actions[table[i].action]);
-        free(text);
-        text = longer;
-    }
-    char *whole = rkb_strf("%s}\n", text);
-    free(text);
-    return whole;
+    return rkb_life_draw(&life);
 }
 
 bool rkb_worker_is_judging(const rkb_worker_t *w)

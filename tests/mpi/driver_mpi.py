@@ -253,7 +253,7 @@ def usage():
         check(len(lines) == 1, f"{more}: {said}")
         check(not os.path.exists(f"{WORK}/never"), f"{more}: a folder was made")
     for more, part in ((["--help"], "examples:"), (["--version"], "rkb"),
-                       (["--explain-states"], "digraph scheduler")):
+                       (["--explain-states"], "digraph worker")):
         said = subprocess.run(["mpirun", "-np", "3", DRIVER, *more], env=ENV, check=True, timeout=30,
                               capture_output=True, encoding="utf-8").stdout
         check(said.count(part) == 1, f"{more}: {said}")

@@ -1,5 +1,6 @@
-rkb_add_unit_test(test_scheduler SOURCES test_scheduler.c LIBS rkb_driver)
 if(TARGET rkb_driver)
+  rkb_add_unit_test(test_scheduler SOURCES test_scheduler.c LIBS rkb_driver)
+  rkb_add_unit_test(test_driver_parts SOURCES test_driver_parts.c LIBS rkb_driver)
   rkb_add_unit_test(test_driver SOURCES test_driver.c driver_job.c LIBS rkb_driver TIMEOUT 120)
   add_dependencies(test_driver fake_evaluator)
 endif()

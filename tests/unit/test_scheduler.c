@@ -763,8 +763,8 @@ static void test_the_tables_can_be_drawn(void **state)
 {
     (void)state;
     char *text = rkb_scheduler_explain();
-    assert_non_null(strstr(text, "item_QUEUED -> item_ASSIGNED [label=\"ASSIGN / SEND\"]"));
-    assert_non_null(strstr(text, "worker_PREFETCHED -> worker_LOST [label=\"LOSE / MOURN\"]"));
+    assert_non_null(strstr(text, "QUEUED -> ASSIGNED [label=\"ASSIGN / SEND\"]"));
+    assert_non_null(strstr(text, "PREFETCHED -> LOST [label=\"LOSE / MOURN\"]"));
     free(text);
 }
 
