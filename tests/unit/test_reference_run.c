@@ -359,6 +359,62 @@ static void test_an_input_without_influence_has_gradient_zero(void **state)
     close_run(&run);
 }
 
+static const char product_task[] =
+    "{\"schema\": \"rkb-task/1\", \"name\": \"t\", \"suite\": \"unit\", \"symbols\": [], "
+    "\"inputs\": "
+    "[{\"name\": \"a\", \"shape\": [3], \"init\": {\"normal\": {\"mean\": 0, \"std\": 1}}}, "
+    "{\"name\": "
+    "\"k\", \"shape\": [], \"dtype\": \"int32\", \"init\": {\"constant\": {\"value\": 1}}}, "
+    "{\"name\": "
+    "\"b\", \"shape\": [3], \"init\": {\"normal\": {\"mean\": 0, \"std\": 1}}}], \"program\": "
+    "[{\"op\": "
+    "\"aten::mul.Tensor\", \"args\": [\"$a\", \"$b\"], \"result\": \"p\"}, {\"op\": "
+    "\"aten::sum\", \"args\": [\"$a\"], \"result\": \"s\"}], \"outputs\": [\"p\", \"s\"], "
+    "\"backward\": {\"args\": [\"grad_s\", \"a\", \"grad_p\"], \"returns\": [\"b\", \"a\"], "
+    "\"tolerance\": {\"atol\": 0, \"rtol\": 0}}, \"configs\": {\"smoke\": [{}]}}";
+
+/* Gradients come in the order that the task lists; each output has an upstream stream of its own.
+ */
+static void test_gradients_and_upstreams_keep_their_names(void **state)
+{
+    rkb_error_t err = RKB_ERROR_INIT;
+    rkb_task_t *task;
+    rkb_instance_t *instance;
+    rkb_trial_data_t *trial;
+    rkb_expected_set_t set;
+    (void)state;
+    assert_int_equal(rkb_task_parse("t", product_task, strlen(product_task), &task, &err), RKB_OK);
+    assert_false(rkb_task_has_direction(task, RKB_FORWARD));
+    assert_int_equal(
+        rkb_instance_create(task, rkb_task_config(task, 0, RKB_BACKWARD, 0), &instance, &err),
+        RKB_OK);
+    assert_int_equal(rkb_trial_create(torch, instance, RKB_BACKWARD, 9, 2, &trial, &err), RKB_OK);
+    assert_int_equal(rkb_reference_run(torch, trial, 0, &set, &err), RKB_OK);
+    const float *a = trial->tensors[0], *b = trial->tensors[2];
+    const float *gp = trial->grad_outputs[0], *gs = trial->grad_outputs[1];
+    assert_string_equal(set.outputs[0].spec.name, "grad_b");
+    assert_string_equal(set.outputs[1].spec.name, "grad_a");
+    for (int i = 0; i < 3; i++) {
+        assert_true(set.outputs[0].oracle[i] == (double)gp[i] * a[i]);
+        assert_true(fabs(set.outputs[1].oracle[i] - ((double)gp[i] * b[i] + gs[0])) < 1e-15);
+    }
+    assert_int_equal(rkb_instance_argument(instance, RKB_BACKWARD, 0)->tensor, 4);
+    assert_int_equal(rkb_instance_argument(instance, RKB_BACKWARD, 2)->tensor, 3);
+
+    float drawn[3];
+    rkb_tensor_spec_t upstream = {.name = "grad_p",
+                                  .dtype = RKB_F32,
+                                  .numel = 3,
+                                  .bytes = 12,
+                                  .init = {RKB_INIT_NORMAL, 0, 1}};
+    assert_int_equal(rkb_instance_generate(instance, &upstream, 9, 2, drawn, &err), RKB_OK);
+    assert_memory_equal(drawn, gp, sizeof drawn);
+    rkb_expected_release(&set);
+    rkb_trial_destroy(trial);
+    rkb_instance_destroy(instance);
+    rkb_task_destroy(task);
+}
+
 static void test_inputs_are_not_changed(void **state)
 {
     rkb_error_t err = RKB_ERROR_INIT;
@@ -396,6 +452,7 @@ int main(void)
         cmocka_unit_test(test_complaints_name_the_call),
         cmocka_unit_test(test_programs_of_many_kinds_run),
         cmocka_unit_test(test_an_input_without_influence_has_gradient_zero),
+        cmocka_unit_test(test_gradients_and_upstreams_keep_their_names),
         cmocka_unit_test(test_inputs_are_not_changed),
     };
     return cmocka_run_group_tests(tests, setup, NULL);

@@ -131,6 +131,42 @@ static void test_an_instance_has_all_numbers(void **state)
     rkb_task_destroy(task);
 }
 
+static void test_initialisers_have_their_numbers(void **state)
+{
+    static const struct {
+        const char *init;
+        rkb_init_kind_t kind;
+        double a, b; /* with I = 3, B = 2 */
+    } rows[] = {
+        {"{\"normal\": {\"mean\": 1, \"std\": 0.5}}", RKB_INIT_NORMAL, 1, 0.5},
+        {"{\"uniform\": {\"low\": -3, \"high\": 4}}", RKB_INIT_UNIFORM, -3, 4},
+        {"{\"constant\": {\"value\": 0.25}}", RKB_INIT_CONSTANT, 0.25, 0},
+        {"{\"randint\": {\"low\": \"-B\", \"high\": \"I+1\"}}", RKB_INIT_RANDINT, -2, 4},
+        {"{\"kaiming_uniform\": {\"fan_in\": \"3*I\"}}", RKB_INIT_UNIFORM, -1 / 3.0, 1 / 3.0},
+        {"{\"kaiming_normal\": {\"fan_in\": 8}}", RKB_INIT_NORMAL, 0, 0.5},
+        {"{\"xavier_uniform\": {\"fan_in\": 21, \"fan_out\": \"I\"}}", RKB_INIT_UNIFORM, -0.5, 0.5},
+        {"{\"xavier_normal\": {\"fan_in\": 5, \"fan_out\": \"I\"}}", RKB_INIT_NORMAL, 0, 0.5},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        rkb_error_t err = RKB_ERROR_INIT;
+        rkb_task_t *task;
+        rkb_instance_t *instance;
+        char *text = edit("{\"normal\": {\"mean\": 0, \"std\": 1}}", rows[i].init);
+        if (parse(text, &task, &err) != RKB_OK)
+            fail_msg("%s: %s", rows[i].init, err.text);
+        assert_int_equal(
+            rkb_instance_create(task, rkb_task_config(task, 0, RKB_FORWARD, 0), &instance, &err),
+            RKB_OK);
+        const rkb_init_t *init = &rkb_instance_tensor(instance, 0)->init;
+        if (init->kind != rows[i].kind || init->a != rows[i].a || init->b != rows[i].b)
+            fail_msg("%s: %g, %g", rows[i].init, init->a, init->b);
+        rkb_instance_destroy(instance);
+        rkb_task_destroy(task);
+        free(text);
+    }
+}
+
 static void test_broken_files_are_refused_with_their_place(void **state)
 {
     static const struct {
@@ -370,6 +406,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_task_is_read_as_written),
         cmocka_unit_test(test_an_instance_has_all_numbers),
+        cmocka_unit_test(test_initialisers_have_their_numbers),
         cmocka_unit_test(test_broken_files_are_refused_with_their_place),
         cmocka_unit_test(test_config_names_come_back),
         cmocka_unit_test(test_broken_config_names_are_refused),
