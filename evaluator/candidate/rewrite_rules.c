@@ -5,6 +5,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* First argument of the __launch_bounds__ among the tokens [first, end); NULL: there is none. */
+static char *launch_bounds(const rkb_rewrite_t *rw, const rkb_stream_t *st, size_t first,
+                           size_t end)
+{
+    while (first < end && !rkb_stream_is(rw, st, first, "__launch_bounds__"))
+        first++;
+    size_t open = first + 1;
+    if (open >= end || !rkb_stream_is(rw, st, open, "(") || st->match[open] == RKB_NO_MATCH)
+        return NULL;
+    size_t last = open + 1;
+    int angle = 0;
+    while (last < st->match[open] && (angle || !rkb_stream_is(rw, st, last, ","))) {
+        if (rkb_stream_is(rw, st, last, "<") && rkb_stream_ident(st, last - 1))
+            angle++;
+        if (rkb_stream_is(rw, st, last, ">") && angle)
+            angle--;
+        last = rkb_stream_skip(st, last);
+    }
+    for (size_t i = open + 1; i < last; i++) {
+        if (st->tokens[i].kind == RKB_TOKEN_STRING)
+            return NULL;
+    }
+    return last > open + 1 ? rkb_rewrite_join(rw, st, open + 1, last) : NULL;
+}
+
 /*
  * A kernel's definition is wrapped so that calling it under a launch scope runs its body once for
  * each thread; the body's copy of the parameters is each thread's own.
@@ -23,9 +48,14 @@ static rkb_status_t rewrite_kernel(rkb_rewrite_t *rw, rkb_stream_t *st, size_t i
     if (close == RKB_NO_MATCH)
         return rkb_error_set(rw->err, RKB_ERR_INVALID, "line %u: the kernel's body is not closed",
                              st->tokens[open].line);
-    rkb_rewrite_insert(rw, st->tokens[open].end,
-                       " static ::rkb::kernel rkb_kernel_; "
-                       "::rkb::run(rkb_kernel_, __func__, [=]() mutable {");
+    char *bounds = launch_bounds(rw, st, i, open);
+    char *initial = bounds ? rkb_strf("{static_cast<unsigned>(%s)}", bounds) : rkb_xstrdup("");
+    rkb_rewrite_edit(rw, st->tokens[open].end, st->tokens[open].end,
+                     rkb_strf(" static ::rkb::kernel rkb_kernel_%s; "
+                              "::rkb::run(rkb_kernel_, __func__, [=]() mutable {",
+                              initial));
+    free(initial);
+    free(bounds);
     rkb_rewrite_insert(rw, st->tokens[close].start, "}); ");
     rw->edits[rw->nedits - 1].order += SIZE_MAX / 2; /* after what ends the last statement */
     return RKB_OK;

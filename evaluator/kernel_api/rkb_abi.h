@@ -261,9 +261,9 @@ int rkb_rt_barrier_count(int predicate);
 void rkb_rt_warp_sync(uint32_t mask);
 /**
  * Warp exchange: every lane named in `mask` deposits `bytes` (at most 16) and, once all have come,
- * reads the value of lane `source` (0..31) into `out`. A lane outside the mask: its own value. A
- * lane of the mask that has ended or never existed: what it deposited last, else zeros, which is
- * what an H200 was seen to give. Basis of all shuffles.
+ * reads the value of lane `source` (0..31) into `out`. A lane that does not take part (outside the
+ * mask, ended, or never existed) reads as zeros, which CUDA leaves undefined and an H200 was seen to
+ * give. Basis of all shuffles.
  */
 void rkb_rt_warp_exchange(uint32_t mask, const void *in, void *out, size_t bytes, int source);
 /** __ballot_sync. */

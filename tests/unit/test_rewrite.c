@@ -79,8 +79,13 @@ static void test_kernels(void **state)
          "__global__ void k(int *x) {" OPEN " *x = 1; " CLOSE "}"},
         {"__global__ void k(int *x);", "__global__ void k(int *x);"},
         {"template <class T> static __global__ void __launch_bounds__(256, 2) k(T a = T{}) {}",
-         "template <class T> static __global__ void __launch_bounds__(256, 2) k(T a = T{}) {" OPEN
-             CLOSE "}"},
+         "template <class T> static __global__ void __launch_bounds__(256, 2) k(T a = T{}) {"
+         " static ::rkb::kernel rkb_kernel_{static_cast<unsigned>(256)}; "
+         "::rkb::run(rkb_kernel_, __func__, [=]() mutable {" CLOSE "}"},
+        {"__global__ __launch_bounds__(A<1, 2>::n) void k() {}",
+         "__global__ __launch_bounds__(A<1, 2>::n) void k() {"
+         " static ::rkb::kernel rkb_kernel_{static_cast<unsigned>(A<1, 2>::n)}; "
+         "::rkb::run(rkb_kernel_, __func__, [=]() mutable {" CLOSE "}"},
         {"__global__ void k() { if (a) {\n#ifdef X\n} else {\n#else\n}\n{\n#endif\n} } int z;",
          "__global__ void k() {" OPEN " if (a) {\n#ifdef X\n} else {\n#else\n}\n{\n#endif\n} " CLOSE
          "} int z;"},

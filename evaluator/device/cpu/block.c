@@ -256,10 +256,6 @@ void rkb_block_run(void)
         b->warps[w].alive = lanes >= RKB_WARP ? UINT32_MAX : (1u << lanes) - 1;
         b->warps[w].ngroups = 0;
     }
-    /* Lanes that have deposited nothing, or do not exist, read as zeros. */
-    for (unsigned t = 0; b->values_used && t < RKB_MAX_THREADS; t++)
-        memset(b->threads[t].value, 0, sizeof b->threads[t].value);
-    b->values_used = false;
     carry();
     b->current = NULL;
 }

@@ -74,10 +74,14 @@ void rkb_rt_shared_enter(void *variable, size_t bytes)
     rkb_block_t *b = &rkb_block;
     rkb_block_thread("a __shared__ variable");
     b->static_shared += bytes;
-    if (b->static_shared > RKB_SHARED_DEFAULT) {
+    /* nvcc refuses the first; the second is a failed launch on a GPU, which is known too late here.
+     */
+    if (b->static_shared > RKB_SHARED_DEFAULT ||
+        b->static_shared + b->dynamic_shared > RKB_SHARED_MAX) {
         char text[160];
-        snprintf(text, sizeof text, "the kernel uses %zu bytes of static shared memory, %d exist",
-                 b->static_shared, RKB_SHARED_DEFAULT);
+        snprintf(text, sizeof text,
+                 "the kernel uses %zu bytes of static and %zu of dynamic shared memory",
+                 b->static_shared, b->dynamic_shared);
         rkb_rt_trap(text);
     }
     fill(variable, bytes);
@@ -147,6 +151,7 @@ int rkb_rt_launch(const char *name, rkb_dim3_t grid, rkb_dim3_t block, size_t sh
     rkb_block.name = name;
     rkb_block.body = body;
     rkb_block.context = context;
+    rkb_block.dynamic_shared = shared_bytes;
     rkb_block.nthreads = block.x * block.y * block.z;
     rkb_rt_thread = (rkb_thread_t){.block_dim = block, .grid_dim = grid};
     run_grid(grid, shared_bytes);

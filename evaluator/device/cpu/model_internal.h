@@ -31,7 +31,7 @@ struct rkb_cuda_thread {
     uint32_t mask;                        /* of the warp operation it waits in */
     int32_t operand;                      /* lane to read, or predicate */
     uint32_t ballot;                      /* result */
-    unsigned char value[RKB_LANE_BYTES];  /* deposited: stays readable after the lane has ended */
+    unsigned char value[RKB_LANE_BYTES];  /* deposited */
     unsigned char result[RKB_LANE_BYTES]; /* taken */
 };
 
@@ -64,8 +64,8 @@ typedef struct {
     rkb_queue_t barrier; /* waiting there */
     unsigned at_barrier;
     int predicates, predicate_result;
-    bool values_used;     /* some lane has deposited a value since they were cleared */
     size_t static_shared; /* bytes of the variables entered so far */
+    size_t dynamic_shared;
     rkb_fiber_t *running, *main, *idle;
     bool main_idle;
     bool start_first; /* the next fiber to run starts a thread before it resumes any */

@@ -36,9 +36,10 @@ static void complete(rkb_warp_t *warp, rkb_group_t *group, rkb_cuda_thread_t *la
         if (group->kind != RKB_WAIT_EXCHANGE && lanes[lane].operand)
             ballot |= 1u << lane;
         if (group->kind == RKB_WAIT_EXCHANGE) {
+            static const unsigned char zeros[RKB_LANE_BYTES];
             unsigned source = (unsigned)lanes[lane].operand % RKB_WARP;
-            bool named = group->mask >> source & 1u;
-            memcpy(lanes[lane].result, lanes[named ? source : lane].value, RKB_LANE_BYTES);
+            bool takes_part = group->arrived >> source & 1u;
+            memcpy(lanes[lane].result, takes_part ? lanes[source].value : zeros, RKB_LANE_BYTES);
         }
     }
     for (uint32_t left = group->arrived; left; left &= left - 1) {
@@ -91,7 +92,6 @@ void rkb_rt_warp_exchange(uint32_t mask, const void *in, void *out, size_t bytes
     rkb_cuda_thread_t *self = rkb_block_thread("a warp shuffle");
     if (bytes > RKB_LANE_BYTES)
         rkb_rt_unsupported("a warp exchange of more than 16 bytes");
-    rkb_block.values_used = true;
     memcpy(self->value, in, bytes);
     self->operand = source;
     converge(self, RKB_WAIT_EXCHANGE, mask, NULL);

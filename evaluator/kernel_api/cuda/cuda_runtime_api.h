@@ -572,7 +572,7 @@ template <class... P>
 inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, void (*function)(P...))
 {
     *attributes = cudaFuncAttributes{};
-    attributes->maxThreadsPerBlock = 1024;
+    attributes->maxThreadsPerBlock = static_cast<int>(rkb::identify(function).max_threads);
     attributes->numRegs = 32;
     attributes->ptxVersion = attributes->binaryVersion = 90;
     attributes->maxDynamicSharedSizeBytes = static_cast<int>(rkb::identify(function).shared_limit);

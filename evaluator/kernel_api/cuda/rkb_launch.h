@@ -20,6 +20,7 @@ namespace rkb
 
 /** What is remembered of a kernel between launches; one for each instance of a template. */
 struct kernel {
+    unsigned max_threads = 1024; /* of a block: __launch_bounds__ */
     size_t shared_limit = RKB_SHARED_DEFAULT;
 };
 
@@ -84,7 +85,9 @@ inline void run(kernel &self, const char *name, F body)
     scope->identity = &self;
     if (scope->query)
         return;
-    if (scope->shared > self.shared_limit)
+    uint64_t threads = uint64_t(scope->block.x) * scope->block.y * scope->block.z;
+    bool bounded = threads > self.max_threads && threads <= 1024; /* else it is no block at all */
+    if (scope->shared > self.shared_limit || bounded)
         scope->error = rkb_rt_refuse_launch(name, cudaErrorInvalidValue);
     else
         scope->error =

@@ -10,6 +10,12 @@ __global__ void touch(int *out)
     *out += s[0];
 }
 
+template <int N>
+__global__ void __launch_bounds__(N, 2) bounded(int *out)
+{
+    *out = threadIdx.x;
+}
+
 EXPORT int test_main()
 {
     int out = 0;
@@ -44,5 +50,13 @@ EXPORT int test_main()
     CHECK(out == 49);
     CHECK(strcmp(cudaGetErrorName(cudaErrorInvalidValue), "cudaErrorInvalidValue") == 0);
     CHECK(cudaGetErrorString(cudaSuccess)[0] == 'n');
+    bounded<64><<<1, 65>>>(&out);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    CHECK(cudaGetLastError() == cudaErrorInvalidValue && out == 49);
+    bounded<64><<<1, 64>>>(&out);
+    CHECK(cudaGetLastError() == cudaSuccess && out == 63);
+    cudaFuncAttributes attributes;
+    CHECK(cudaFuncGetAttributes(&attributes, bounded<64>) == cudaSuccess);
+    CHECK(attributes.maxThreadsPerBlock == 64);
     return 0;
 }

@@ -1,4 +1,4 @@
-// expect: trap static shared memory
+// expect: trap 65536 bytes of static
 // More static shared memory than a block can have: nvcc refuses it.
 #define CHECK(c) do { if (!(c)) return __LINE__; } while (0)
 #define EXPORT extern "C" __attribute__((visibility("default")))

@@ -83,6 +83,15 @@ __global__ void branch(float *out, int n)
     out[t] = v;
 }
 
+/* A lane outside the mask reads as zero. */
+__global__ void outside(int *out)
+{
+    int v = threadIdx.x + 100;
+    if (threadIdx.x < 8)
+        v = __shfl_sync(0xff, v, 20);
+    out[threadIdx.x] = v;
+}
+
 /* Halves of a warp at the same time, with different masks. */
 __global__ void halves(int *out)
 {
@@ -112,6 +121,8 @@ EXPORT int test_main()
     CHECK(out[5] == 5 + 4 + 10000);
     CHECK(out[20] == 20);
     int both[32];
+    outside<<<1, 32>>>(both);
+    CHECK(both[7] == 0 && both[8] == 108);
     halves<<<1, 32>>>(both);
     for (int t = 0; t < 32; t++)
         CHECK(both[t] == (t ^ 1));
