@@ -18,3 +18,18 @@ endfunction()
 foreach(_area tensor half pybind macros operators)
   rkb_add_torch_test(test_torch_${_area})
 endforeach()
+
+# Whole candidates in the styles that LLMs write, against operators of libtorch.
+add_executable(rkb_torch_harness torch/harness.c)
+target_link_libraries(rkb_torch_harness PRIVATE rkb_flags rkb_candidate
+  -Wl,--whole-archive rkb_runtime rkb_cpu_model -Wl,--no-whole-archive
+  rkb_reference rkb_common ${CMAKE_DL_LIBS} m)
+set_target_properties(rkb_torch_harness PROPERTIES ENABLE_EXPORTS ON
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+file(GLOB _styles CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/torch/styles/*.cu)
+foreach(_style ${_styles})
+  get_filename_component(_name ${_style} NAME_WE)
+  rkb_add_script_test(torch_style_${_name} TIMEOUT 90 LABELS candidates
+    COMMAND ${CMAKE_COMMAND} -E env RKB_TORCH_PLUGIN=$<TARGET_FILE:rkb_torch>
+      $<TARGET_FILE:rkb_torch_harness> ${_style} ${CMAKE_BINARY_DIR}/tests/cache)
+endforeach()

@@ -292,6 +292,20 @@ static void release_result(const rkb_torch_api_t *api, rkb_torch_value_t *value)
             api->release(value->tensors[i]);
 }
 
+/** A CPU build of libtorch lacks kernels for half that a GPU has: no fault of the candidate. */
+static int fail_call(const call_t *call, rkb_status_t status, const rkb_error_t *err)
+{
+    bool missing = status == RKB_ERR_NOT_FOUND || status == RKB_ERR_UNSUPPORTED ||
+                   strstr(err->text, "not implemented for 'Half'") != NULL ||
+                   strstr(err->text, "not implemented for 'BFloat16'") != NULL;
+    bool named = strncmp(err->text, call->name, strlen(call->name)) == 0;
+    if (named)
+        rkb_rt_fail("%s", err->text);
+    else
+        rkb_rt_fail("%s: %s", call->name, err->text);
+    return missing ? RKB_RT_UNSUPPORTED : -1;
+}
+
 static int run(call_t *call, const rkb_torch_value_t *args, size_t nargs, rkb_value_t *results,
                size_t *nresults)
 {
@@ -302,11 +316,8 @@ static int run(call_t *call, const rkb_torch_value_t *args, size_t nargs, rkb_va
 
     memset(raw, 0, sizeof(raw));
     rkb_status_t status = call->api->call(call->name, args, nargs, false, raw, &n, &err);
-    if (status != RKB_OK) {
-        rkb_rt_fail("%s: %s", call->name, err.text);
-        return status == RKB_ERR_NOT_FOUND || status == RKB_ERR_UNSUPPORTED ? RKB_RT_UNSUPPORTED
-                                                                            : -1;
-    }
+    if (status != RKB_OK)
+        return fail_call(call, status, &err);
     if (n > *nresults)
         rc = rkb_rt_fail("%s returned %zu values, %zu were expected", call->name, n, *nresults);
     while (rc == 0 && taken < n)
