@@ -56,6 +56,12 @@ rkb_status_t rkb_compiler_create(const rkb_compile_options_t *options, rkb_compi
     status = rkb_cache_open(compiler->cache_dir, err);
     if (status != RKB_OK)
         goto err_release;
+    /* Jobs run in folders of their own, where a relative path would lead elsewhere. */
+    char *absolute = realpath(compiler->cache_dir, NULL);
+    if (absolute) {
+        free(compiler->cache_dir);
+        compiler->cache_dir = absolute;
+    }
     compiler->timeout = options->timeout > 0 ? options->timeout : default_timeout;
     compiler->memory_limit = options->memory_limit ? options->memory_limit : default_memory;
     *out = compiler;

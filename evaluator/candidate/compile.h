@@ -15,7 +15,7 @@
 
 typedef struct {
     const char *cache_dir;  /* NULL: RKB_CACHE_DIR, XDG_CACHE_HOME/rkb, ~/.cache/rkb */
-    const char *compiler;   /* NULL: RKB_CXX, else c++ */
+    const char *compiler;   /* NULL: RKB_CXX, else c++ (sanitize: that which built rkb) */
     const char *flags;      /* extra flags, split at blanks; NULL: none */
     double timeout;         /* seconds for one job; 0: 120 */
     uint64_t memory_limit;  /* bytes of address space of each compiler process; 0: 4 GiB */

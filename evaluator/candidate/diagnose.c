@@ -106,18 +106,26 @@ static bool diagnose_line(const char *line, const char *name, unsigned last_line
 /* "…undefined reference to `symbol'": the symbol, unless it is the runtime's. */
 static bool undefined_symbol(const char *line, char *symbol, size_t size)
 {
-    const char *found = strstr(line, "undefined reference to `");
+    const char *found = strstr(line, "undefined reference"); /* or "more undefined references" */
+    found = found ? strstr(found, " to `") : NULL;
     if (!found)
         return false;
-    found += strlen("undefined reference to `");
+    found += strlen(" to `");
     const char *end = strrchr(found, '\'');
     snprintf(symbol, size, "%.*s", (int)(end ? end - found : (long)strlen(found)), found);
     return true;
 }
 
-static bool is_runtime_symbol(const char *symbol)
+/* What the cell provides at load: the runtime, and the sanitizers' where it is built with them. */
+static const char *const cell_symbols[] = {"rkb_rt_", "__asan_", "__ubsan_", "__sanitizer_", NULL};
+
+static bool is_cell_symbol(const char *symbol)
 {
-    return starts(symbol, "rkb_rt_");
+    for (const char *const *prefix = cell_symbols; *prefix; prefix++) {
+        if (starts(symbol, *prefix))
+            return true;
+    }
+    return false;
 }
 
 rkb_diagnosis_t rkb_diagnose(const char *log, const char *name)
@@ -136,7 +144,7 @@ rkb_diagnosis_t rkb_diagnose(const char *log, const char *name)
             out.failed = true;
             snprintf(out.text, sizeof out.text, "the compiler ran out of its memory limit");
         } else if (undefined_symbol(line, symbol, sizeof symbol)) {
-            if (!is_runtime_symbol(symbol)) {
+            if (!is_cell_symbol(symbol)) {
                 out.failed = true;
                 snprintf(out.text, sizeof out.text, "undefined symbol %s", symbol);
             }
@@ -159,8 +167,8 @@ char *rkb_clean_log(const char *log, const char *const *prefixes, size_t limit)
         char *line = rkb_strf("%.*s", (int)size, log);
         log += size;
         /* "in function `f':" only introduces references, which are dropped below. */
-        bool ours = strstr(line, "undefined reference to `rkb_rt_") ||
-                    strstr(line, "more undefined references to `rkb_rt_") ||
+        char symbol[256];
+        bool ours = (undefined_symbol(line, symbol, sizeof symbol) && is_cell_symbol(symbol)) ||
                     (strstr(line, ": in function `") && !strstr(line, "error"));
         for (const char *p = line; *p && !ours;) {
             size_t cut = 0;

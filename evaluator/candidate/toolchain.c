@@ -66,10 +66,22 @@ static const char *const sanitize_arguments[] = {"-fsanitize=address,undefined",
                                                  "-g1",
                                                  "-O1",
                                                  NULL};
+/* Needs a part of the runtime that only C++ programs are linked with, as -fsanitize=vptr does. */
+static const char *const clang_sanitize_arguments[] = {"-fno-sanitize=function", NULL};
 /* Options of nvcc that mean nothing to a host compiler. */
 static const char *const nvcc_only[] = {
     "--use_fast_math", "-use_fast_math",  "--expt-", "-gencode", "--gencode", "-arch", "--gpu-",
     "-lineinfo",       "--ptxas-options", "-Xptxas", "-lcudart", "-lcuda",    NULL};
+
+/* A sanitized candidate shares the sanitizers' runtime of the cell, so their compiler too. */
+static const char *default_compiler(bool sanitize)
+{
+#ifdef __clang__
+    return sanitize ? "clang++" : "c++";
+#else
+    return sanitize ? "g++" : "c++";
+#endif
+}
 
 static void add(rkb_toolchain_t *tc, char *argument)
 {
@@ -107,8 +119,9 @@ static void add_vector_units(rkb_toolchain_t *tc)
 
 static void add_arguments(rkb_toolchain_t *tc, const char *extra, bool sanitize)
 {
+    bool clang = strstr(tc->version, "clang") != NULL;
     add_all(tc, common_arguments);
-    add_all(tc, strstr(tc->version, "clang") ? clang_arguments : gcc_arguments);
+    add_all(tc, clang ? clang_arguments : gcc_arguments);
     add_vector_units(tc);
     add(tc, rkb_strf("-I%s/torch", tc->include_dir));
     add(tc, rkb_strf("-I%s/cuda", tc->include_dir));
@@ -119,6 +132,8 @@ static void add_arguments(rkb_toolchain_t *tc, const char *extra, bool sanitize)
         rkb_strf("-O3 -ffp-contract=off%s", sanitize ? " -fsanitize=address,undefined" : "");
     if (sanitize)
         add_all(tc, sanitize_arguments);
+    if (sanitize && clang)
+        add_all(tc, clang_sanitize_arguments);
     char *copy = rkb_xstrdup(extra ? extra : "");
     char *save = NULL;
     for (char *word = strtok_r(copy, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
@@ -208,7 +223,7 @@ rkb_status_t rkb_toolchain_find(const char *compiler, const char *extra_flags, b
     const char *chosen = getenv("RKB_CXX");
     if (compiler)
         chosen = compiler;
-    tc.compiler = rkb_xstrdup(chosen && *chosen ? chosen : "c++");
+    tc.compiler = rkb_xstrdup(chosen && *chosen ? chosen : default_compiler(sanitize));
     tc.path_env = rkb_strf("PATH=%s", path && *path ? path : "/usr/local/bin:/usr/bin:/bin");
     rkb_status_t status = RKB_OK;
     tc.include_dir = rkb_install_path("include", err);

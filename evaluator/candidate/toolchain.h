@@ -22,7 +22,8 @@ typedef struct {
     char *path_env; /* "PATH=…" */
 } rkb_toolchain_t;
 
-/** compiler: name or path, NULL: RKB_CXX, else c++. extra_flags: split at blanks, may be NULL. */
+/** compiler: name or path, NULL: RKB_CXX, else c++ (with sanitize the one that
+ * built this program). extra_flags: split at blanks, may be NULL. */
 rkb_status_t rkb_toolchain_find(const char *compiler, const char *extra_flags, bool sanitize,
                                 rkb_toolchain_t *out, rkb_error_t *err);
 void rkb_toolchain_release(rkb_toolchain_t *toolchain);

@@ -20,8 +20,8 @@
 #include <stdio.h>
 
 /* What <assert.h> calls: in a kernel it fails the launch. */
-extern "C" [[noreturn]] inline void __assert_fail(const char *condition, const char *file,
-                                                  unsigned line, const char *function) noexcept
+extern "C" inline void __assert_fail(const char *condition, const char *file, unsigned line,
+                                     const char *function) noexcept
 {
     (void)file;
     (void)function;

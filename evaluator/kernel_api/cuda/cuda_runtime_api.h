@@ -11,12 +11,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-struct CUevent_st {
-    double milliseconds;
-    bool recorded;
-};
 
 namespace rkb
 {
@@ -24,12 +18,6 @@ inline cudaError_t fail(cudaError_t error)
 {
     rkb_rt_set_cuda_error(error);
     return error;
-}
-
-/* Streams are told apart by their address only. */
-inline cudaStream_t new_stream()
-{
-    return static_cast<cudaStream_t>(malloc(1));
 }
 } // namespace rkb
 
@@ -389,119 +377,6 @@ inline cudaError_t cudaMemPrefetchAsync(const void *, size_t, int, cudaStream_t 
     return cudaSuccess;
 }
 
-/* ---- streams and events ---------------------------------------------------------------------- */
-
-inline cudaError_t cudaStreamCreate(cudaStream_t *stream)
-{
-    *stream = rkb::new_stream();
-    return *stream ? cudaSuccess : rkb::fail(cudaErrorMemoryAllocation);
-}
-inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned)
-{
-    return cudaStreamCreate(stream);
-}
-inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int)
-{
-    return cudaStreamCreate(stream);
-}
-inline cudaError_t cudaStreamDestroy(cudaStream_t stream)
-{
-    if (stream > cudaStreamPerThread)
-        free(stream);
-    return cudaSuccess;
-}
-inline cudaError_t cudaStreamSynchronize(cudaStream_t)
-{
-    return cudaDeviceSynchronize();
-}
-inline cudaError_t cudaStreamQuery(cudaStream_t)
-{
-    return cudaSuccess;
-}
-inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0)
-{
-    return cudaSuccess;
-}
-inline cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *status)
-{
-    *status = cudaStreamCaptureStatusNone;
-    return cudaSuccess;
-}
-inline cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t function, void *data)
-{
-    function(data);
-    return cudaSuccess;
-}
-inline cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode)
-{
-    rkb_rt_unsupported("CUDA graphs");
-}
-inline cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *)
-{
-    rkb_rt_unsupported("CUDA graphs");
-}
-template <class... A>
-inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *, cudaGraph_t, A...)
-{
-    rkb_rt_unsupported("CUDA graphs");
-}
-inline cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t)
-{
-    rkb_rt_unsupported("CUDA graphs");
-}
-inline cudaError_t cudaGraphDestroy(cudaGraph_t)
-{
-    return cudaSuccess;
-}
-inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t)
-{
-    return cudaSuccess;
-}
-
-inline cudaError_t cudaEventCreate(cudaEvent_t *event)
-{
-    *event = static_cast<cudaEvent_t>(calloc(1, sizeof **event));
-    return *event ? cudaSuccess : rkb::fail(cudaErrorMemoryAllocation);
-}
-inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned)
-{
-    return cudaEventCreate(event);
-}
-inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
-{
-    return cudaEventCreate(event);
-}
-inline cudaError_t cudaEventDestroy(cudaEvent_t event)
-{
-    free(event);
-    return cudaSuccess;
-}
-inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t = nullptr)
-{
-    if (!event)
-        return rkb::fail(cudaErrorInvalidResourceHandle);
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    event->milliseconds = now.tv_sec * 1e3 + now.tv_nsec * 1e-6;
-    event->recorded = true;
-    return cudaSuccess;
-}
-inline cudaError_t cudaEventSynchronize(cudaEvent_t)
-{
-    return cudaSuccess;
-}
-inline cudaError_t cudaEventQuery(cudaEvent_t)
-{
-    return cudaSuccess;
-}
-inline cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end)
-{
-    if (!start || !end || !start->recorded || !end->recorded)
-        return rkb::fail(cudaErrorInvalidResourceHandle);
-    *milliseconds = static_cast<float>(end->milliseconds - start->milliseconds);
-    return cudaSuccess;
-}
-
 /* ---- kernels --------------------------------------------------------------------------------- */
 
 template <class... P>
@@ -607,5 +482,7 @@ inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *min_grid, int *block_
     *min_grid = 132 * (2048 / *block_size);
     return cudaSuccess;
 }
+
+#include "rkb_stream.h"
 
 #endif

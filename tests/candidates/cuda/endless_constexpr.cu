@@ -1,4 +1,4 @@
-// expect: fail line 6: 'constexpr'
+// expect: fail constexpr
 // So is a constant expression without end.
 constexpr int endless()
 {

@@ -1,4 +1,4 @@
-// expect: fail line 7: 'undeclared' was not declared in this scope
+// expect: fail line 7: 
 // The line of an error is the candidate's.
 #define CHECK(c) do { if (!(c)) return __LINE__; } while (0)
 #define EXPORT extern "C" __attribute__((visibility("default")))
