@@ -4,12 +4,12 @@
 #include "common/file.h"
 #include "mpi_driver/master_report.h"
 #include "mpi_driver/message.h"
+#include "mpi_driver/terminal.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const rkb_life_row_t table[] = {
     {STATE_PLANNING, ON_PLANNED, STATE_JUDGING, DO_BEGIN},
@@ -386,7 +386,7 @@ rkb_master_t *rkb_master_create(const rkb_master_params_t *params, const rkb_err
     m->notices = cJSON_CreateArray();
     m->started = rkb_clock_now();
     m->next_alive = now + alive_every;
-    m->progress = rkb_progress_create(params->err, isatty(fileno(params->err)));
+    m->progress = rkb_progress_create(params->err, rkb_terminal_width(params->err) > 0);
     rkb_scheduler_params_t schedule = {.workers = m->size, .lease_grace = params->lease_grace};
     rkb_error_t err = RKB_ERROR_INIT;
     rkb_status_t status = rkb_scheduler_create(&schedule, &m->scheduler, &err);

@@ -1,27 +1,17 @@
 #include "mpi_driver/master_report.h"
 
+#include "mpi_driver/terminal.h"
 #include "results/report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 enum { FAILURES_SHOWN = 20, DEFAULT_WIDTH = 100 };
-
-static int width_of(FILE *out)
-{
-    struct winsize size;
-    if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-        return size.ws_col;
-    }
-    return DEFAULT_WIDTH;
-}
 
 static bool wants_color(FILE *out)
 {
     const char *none = getenv("NO_COLOR");
-    return isatty(fileno(out)) && (none == NULL || none[0] == '\0');
+    return rkb_terminal_width(out) > 0 && (none == NULL || none[0] == '\0');
 }
 
 /* What became of the run, before the report and --fail-on have a say. */
@@ -51,9 +41,10 @@ static rkb_status_t write_report(const rkb_conclusion_t *c, int *code, rkb_error
 {
     const char *folder = rkb_run_folder(c->run);
     rkb_status_t status = rkb_report_write(folder, err);
+    int width = rkb_terminal_width(c->out);
     if (status == RKB_OK) {
-        status = rkb_report_print(folder, c->out, width_of(c->out), wants_color(c->out),
-                                  FAILURES_SHOWN, err);
+        status = rkb_report_print(folder, c->out, width > 0 ? width : DEFAULT_WIDTH,
+                                  wants_color(c->out), FAILURES_SHOWN, err);
         fflush(c->out);
     }
     const char *met = NULL;

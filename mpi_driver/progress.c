@@ -1,11 +1,11 @@
 #include "mpi_driver/progress.h"
 
 #include "common/file.h"
+#include "mpi_driver/terminal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 enum { WORDS = 40, LINE = 512 };
 static const double repaint_every = 0.2;
@@ -134,10 +134,9 @@ static void print(rkb_progress_t *progress, const rkb_progress_state_t *state, d
         fprintf(progress->out, "rkb-mpi: %s\n", line);
         return;
     }
-    struct winsize window;
-    if (ioctl(fileno(progress->out), TIOCGWINSZ, &window) == 0 && window.ws_col > 1 &&
-        strlen(line) >= window.ws_col) {
-        line[window.ws_col - 1] = '\0'; /* a wrapped line could not be repainted */
+    int width = rkb_terminal_width(progress->out);
+    if (width > 1 && strlen(line) >= (size_t)width) {
+        line[width - 1] = '\0'; /* a wrapped line could not be repainted */
     }
     fprintf(progress->out, "\r\033[K%s", line);
     fflush(progress->out);

@@ -8,7 +8,7 @@ rkb_add_script_test(include_rules LABELS unit
 if(RKB_MPI)
   rkb_add_script_test(driver_links LABELS mpi
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/driver_links.sh $<TARGET_FILE:rkb-mpi>)
-  foreach(_case ranks crash kill drain lone_rank_killed folder usage strangers exit_codes)
+  foreach(_case ranks terminal crash kill drain lone_rank_killed folder usage strangers exit_codes)
     rkb_add_script_test(driver_${_case} PROCESSORS 2 TIMEOUT 180 LABELS mpi
       COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/driver_mpi.py ${_case})
   endforeach()

@@ -3,14 +3,18 @@
 
 Each case is a function below. Exit code 0: passed, 77: cannot run here, else: failed.
 """
+import fcntl
 import json
 import os
+import pty
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 BINARY = os.environ["RKB_BINARY_DIR"]
@@ -135,6 +139,35 @@ def ranks():
         check(results(other) == whole, f"{other} differs")
     run(7, "few", "items=2")
     check(len(results("few")) == 2, "more ranks than items")
+
+
+def terminal():
+    """A line is repainted, in colours, for a person; a file gets plain lines. mpirun hides which."""
+    said = run(2, "file", "items=20 seconds=0.05")
+    check("\x1b" not in said and "rkb-mpi: 20/20 (100%)" in said, said)
+    for launcher in (0, 2):
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+        env = dict(ENV, RKB_EVALUATOR=f"{FAKE} items=40 seconds=0.05", TERM="xterm")
+        env.pop("NO_COLOR", None)
+        job = subprocess.Popen(command(launcher, f"tty{launcher}"), stdin=slave, stdout=slave,
+                               stderr=slave, env=env)
+        os.close(slave)
+        said = b""
+        while True:
+            try:
+                part = os.read(master, 4096)
+            except OSError:
+                part = b""
+            if not part:
+                break
+            said += part
+        os.close(master)
+        check(job.wait(30) == 0, said)
+        painted = [line for line in said.split(b"\r") if line.startswith(b"\x1b[K") and b"/40 (" in line]
+        check(len(painted) > 2, said)
+        check(all(len(line.split(b"\n")[0]) <= 60 + 3 for line in painted), painted)
+        check(b"\x1b[32m" in said, said)
 
 
 def crash():
@@ -283,7 +316,7 @@ def exit_codes():
     check(len(results("one")) == 8, "one rank of three can do it")
 
 
-CASES = (ranks, crash, kill, drain, lone_rank_killed, folder, usage, strangers, exit_codes)
+CASES = (ranks, terminal, crash, kill, drain, lone_rank_killed, folder, usage, strangers, exit_codes)
 
 
 def main():
