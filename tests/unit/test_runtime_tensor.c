@@ -265,8 +265,8 @@ static void test_copies_broadcast_and_follow_strides(void **state)
     double swapped[6];
     int64_t turned[] = {3, 2}, strides[] = {1, 3};
     rkb_tensor_t *view = rkb_rt_tensor_as_strided(dst, turned, strides, 2, dst->data);
-    rkb_tensor_t *out = rkb_rt_tensor_from_blob(swapped, turned, NULL, 2, RKB_F64, RKB_DEVICE_CPU,
-                                                NULL, NULL);
+    rkb_tensor_t *out =
+        rkb_rt_tensor_from_blob(swapped, turned, NULL, 2, RKB_F64, RKB_DEVICE_CPU, NULL, NULL);
     assert_int_equal(rkb_rt_tensor_copy(out, view), 0);
     static const double want_turned[] = {1, 1, 2, 2, 3, 3};
     assert_memory_equal(swapped, want_turned, sizeof(want_turned));
@@ -302,8 +302,8 @@ static void test_strided_copies_equal_index_arithmetic(void **state)
         }
         if (round % 3 == 0)
             from[round % 4] = 0;
-        rkb_tensor_t *src = rkb_rt_tensor_from_blob(pool, sizes, from, 4, RKB_F32, RKB_DEVICE_CPU,
-                                                    NULL, NULL);
+        rkb_tensor_t *src =
+            rkb_rt_tensor_from_blob(pool, sizes, from, 4, RKB_F32, RKB_DEVICE_CPU, NULL, NULL);
         rkb_tensor_t *dst = rkb_rt_tensor_empty(sizes, 4, RKB_F64, RKB_DEVICE_CUDA);
         assert_int_equal(rkb_rt_tensor_copy(dst, src), 0);
         const double *got = dst->data;
@@ -311,8 +311,8 @@ static void test_strided_copies_equal_index_arithmetic(void **state)
             for (int64_t b = 0; b < sizes[1]; b++)
                 for (int64_t c = 0; c < sizes[2]; c++)
                     for (int64_t d = 0; d < sizes[3]; d++)
-                        assert_true(*got++ == pool[a * from[0] + b * from[1] + c * from[2] +
-                                                   d * from[3]]);
+                        assert_true(*got++ ==
+                                    pool[a * from[0] + b * from[1] + c * from[2] + d * from[3]]);
         rkb_rt_tensor_release(src);
         rkb_rt_tensor_release(dst);
     }

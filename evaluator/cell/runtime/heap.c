@@ -5,9 +5,9 @@
 
 typedef enum {
     BLOCK_LIVE,
-    BLOCK_FREED,   /* the record stays for the guard check */
-    BLOCK_GAP,     /* filled with the pattern, no record */
-    BLOCK_DAMAGED  /* freed with a broken guard: never used again */
+    BLOCK_FREED,  /* the record stays for the guard check */
+    BLOCK_GAP,    /* filled with the pattern, no record */
+    BLOCK_DAMAGED /* freed with a broken guard: never used again */
 } block_state_t;
 
 /** A stretch of the heap: guard, body rounded up to the alignment, guard. Blocks leave no holes. */

@@ -28,7 +28,8 @@ static bool crosses_devices(const char *name)
     return strncmp(name, "aten::index", 11) == 0 || strncmp(name, "aten::_index", 12) == 0;
 }
 
-/* ---- arguments -------------------------------------------------------------------------------- */
+/* ---- arguments --------------------------------------------------------------------------------
+ */
 
 static int add_tensor(call_t *call, rkb_tensor_t *tensor, rkb_torch_tensor_t **out)
 {
@@ -162,7 +163,8 @@ static int choose_device(call_t *call)
     return 0;
 }
 
-/* ---- results ---------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------
+ */
 
 static void release_tensor(void *context)
 {

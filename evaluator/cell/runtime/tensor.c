@@ -61,7 +61,8 @@ const char *rkb_rt_dtype_name(int32_t dtype)
     }
 }
 
-/* ---- storage ---------------------------------------------------------------------------------- */
+/* ---- storage ----------------------------------------------------------------------------------
+ */
 
 static void storage_release(rkb_storage_t *storage)
 {
@@ -108,7 +109,8 @@ static rkb_storage_t *storage_create(uint64_t bytes, int32_t device)
     return storage;
 }
 
-/* ---- tensors ---------------------------------------------------------------------------------- */
+/* ---- tensors ----------------------------------------------------------------------------------
+ */
 
 static bool shape_valid(const int64_t *sizes, int32_t ndim, int32_t dtype, int64_t *numel)
 {
@@ -276,8 +278,7 @@ rkb_tensor_t *rkb_rt_tensor_from_blob(void *data, const int64_t *sizes, const in
     storage->kind = STORAGE_FOREIGN;
     storage->base = (unsigned char *)((uintptr_t)data + (uintptr_t)(low * size));
     storage->bytes = (uint64_t)((high - low) * size);
-    rkb_tensor_t *tensor =
-        tensor_create(storage, data, dtype, device, numel, sizes, strides, ndim);
+    rkb_tensor_t *tensor = tensor_create(storage, data, dtype, device, numel, sizes, strides, ndim);
     if (tensor != NULL) { /* only now: on failure the caller still owns the memory */
         storage->deleter = deleter;
         storage->context = context;
@@ -304,7 +305,8 @@ void rkb_rt_tensor_storage(const rkb_tensor_t *tensor, void **base, size_t *byte
     *bytes = tensor->storage->bytes;
 }
 
-/* ---- device memory ---------------------------------------------------------------------------- */
+/* ---- device memory ----------------------------------------------------------------------------
+ */
 
 void *rkb_rt_device_alloc(size_t bytes)
 {

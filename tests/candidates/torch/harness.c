@@ -1,14 +1,14 @@
 /*
- * Compiles one candidate with rkb_compiler, loads it over the runtime and the execution model, calls
- * an entry and compares what it returns with operators of libtorch. Comment lines of the file say
- * how:
+ * Compiles one candidate with rkb_compiler, loads it over the runtime and the execution model,
+ * calls an entry and compares what it returns with operators of libtorch. Comment lines of the file
+ * say how:
  *   //! entry NAME                     default: forward
  *   //! args f32[4,8] i64[4]%10 1e-5 3 true none (2,3) "mean"
  *   //! like OPERATOR ARG...           one line for each output, in order
  *   //! tol 1e-2                       relative to 1 + |value|; default 1e-4
  *   //! error STATUS TEXT              BAD_SIGNATURE, EXCEPTION or UNSUPPORTED instead of outputs
- * An ARG is $N (argument N), $N.t (its transpose) or a literal as above. f32, f64, f16, bf16 and i64
- * tensors are filled with a fixed sequence.
+ * An ARG is $N (argument N), $N.t (its transpose) or a literal as above. f32, f64, f16, bf16 and
+ * i64 tensors are filled with a fixed sequence.
  */
 #include "common/error.h"
 #include "common/file.h"
@@ -51,8 +51,8 @@ static rkb_tensor_t *parse_tensor(const char *text)
     static const struct {
         const char *name;
         int32_t dtype;
-    } types[] = {{"f32[", RKB_F32}, {"f64[", RKB_F64}, {"f16[", RKB_F16}, {"bf16[", RKB_BF16},
-                 {"i64[", RKB_I64}, {"i32[", RKB_I32}};
+    } types[] = {{"f32[", RKB_F32},   {"f64[", RKB_F64}, {"f16[", RKB_F16},
+                 {"bf16[", RKB_BF16}, {"i64[", RKB_I64}, {"i32[", RKB_I32}};
     static unsigned salt;
     int64_t sizes[8];
     int32_t ndim = 0, dtype = -1;
@@ -77,9 +77,8 @@ static rkb_tensor_t *parse_tensor(const char *text)
     salt += 17;
     for (int64_t i = 0; i < host->numel; i++) {
         long k = (long)((uint64_t)(i + salt) * 2654435761u >> 7) % 1000;
-        ((double *)host->data)[i] = dtype == RKB_I64 || dtype == RKB_I32
-                                        ? (double)(k % bound)
-                                        : (double)(k - 500) / 256.0;
+        ((double *)host->data)[i] =
+            dtype == RKB_I64 || dtype == RKB_I32 ? (double)(k % bound) : (double)(k - 500) / 256.0;
     }
     rkb_rt_tensor_copy(tensor, host);
     rkb_rt_tensor_release(host);
@@ -192,7 +191,8 @@ static rkb_tensor_t *as_doubles(const rkb_tensor_t *tensor)
     return copy;
 }
 
-static int compare(const rkb_tensor_t *got, const rkb_tensor_t *want, double tolerance, size_t which)
+static int compare(const rkb_tensor_t *got, const rkb_tensor_t *want, double tolerance,
+                   size_t which)
 {
     if (got->ndim != want->ndim ||
         memcmp(got->sizes, want->sizes, (size_t)got->ndim * sizeof(int64_t)) != 0) {
@@ -249,9 +249,8 @@ static int check_outputs(const plan_t *plan, const rkb_value_t *result)
         if (rkb_rt_call_operator(name, args, nargs, &want, &n) != 0)
             return complain(name, rkb_rt_last_error());
         rkb_value_t got = one ? *result : rkb_rt_value_item(result, i);
-        int rc = got.kind == RKB_VALUE_TENSOR
-                     ? compare(got.tensor, want.tensor, plan->tolerance, i)
-                     : complain(plan->entry, "an output is no tensor");
+        int rc = got.kind == RKB_VALUE_TENSOR ? compare(got.tensor, want.tensor, plan->tolerance, i)
+                                              : complain(plan->entry, "an output is no tensor");
         rkb_rt_value_release(&want);
         release_values(args, nargs);
         if (rc != 0)
@@ -280,8 +279,8 @@ static int run(plan_t *plan, const rkb_module_t *module)
             continue;
         char error[1024] = "";
         rkb_value_t result = none;
-        rkb_call_status_t status = entry->call(entry->self, plan->args, plan->nargs, &result,
-                                               error, sizeof(error));
+        rkb_call_status_t status =
+            entry->call(entry->self, plan->args, plan->nargs, &result, error, sizeof(error));
         if (plan->error != NULL)
             return check_error(plan, status, error);
         if (status != RKB_CALL_OK)

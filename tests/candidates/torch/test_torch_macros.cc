@@ -41,7 +41,8 @@ static void test_dispatch_covers_its_types(void **)
     auto two = SIZE_BY(AT_DISPATCH_FLOATING_TYPES_AND2, COMMA_(at::kHalf, at::kBFloat16));
     auto all = SIZE_BY(AT_DISPATCH_ALL_TYPES, );
     auto all_and = SIZE_BY(AT_DISPATCH_ALL_TYPES_AND, COMMA_(torch::kBool));
-    auto all_three = SIZE_BY(AT_DISPATCH_ALL_TYPES_AND3, COMMA_(at::kHalf, at::kBFloat16, at::kBool));
+    auto all_three =
+        SIZE_BY(AT_DISPATCH_ALL_TYPES_AND3, COMMA_(at::kHalf, at::kBFloat16, at::kBool));
     auto integral = SIZE_BY(AT_DISPATCH_INTEGRAL_TYPES, );
     auto reduced = SIZE_BY(AT_DISPATCH_REDUCED_FLOATING_TYPES, );
     auto complex = SIZE_BY(AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND2, COMMA_(at::kHalf, at::kBool));
@@ -60,9 +61,9 @@ static void test_dispatch_covers_its_types(void **)
     assert_int_equal(reduced(at::kBFloat16), 2);
     assert_int_equal(complex(at::kHalf), 2);
     int64_t bytes = AT_DISPATCH_SWITCH(
-        at::kInt, "switch",
-        AT_DISPATCH_CASE(at::kFloat, [&] { return int64_t(sizeof(scalar_t)); })
-            AT_DISPATCH_CASE_INTEGRAL_TYPES([&] { return int64_t(sizeof(scalar_t)); }));
+        at::kInt, "switch", AT_DISPATCH_CASE(at::kFloat, [&] {
+            return int64_t(sizeof(scalar_t));
+        }) AT_DISPATCH_CASE_INTEGRAL_TYPES([&] { return int64_t(sizeof(scalar_t)); }));
     assert_int_equal(bytes, 4);
     size_t index = AT_DISPATCH_INDEX_TYPES(at::kLong, "index", [&] { return sizeof(index_t); });
     assert_int_equal(index, 8);
@@ -160,7 +161,8 @@ static void test_small_helpers(void **)
 
 /* ---- a candidate's own names beside the header's ---- */
 
-namespace own {
+namespace own
+{
 
 using namespace torch;
 using namespace at;

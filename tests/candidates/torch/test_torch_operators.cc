@@ -107,9 +107,9 @@ static void test_normalisation_and_loss(void **)
     assert_int_equal(loss.dim(), 0);
     assert_true(close(torch::nll_loss_nd(torch::log_softmax(x, 1), target), {1.4076059f}));
     assert_true(close(F::cross_entropy(x, target), {1.4076059f}));
-    assert_true(close(F::cross_entropy(
-                          x, target, F::CrossEntropyFuncOptions().reduction(torch::kSum)),
-                      {2.8152118f}));
+    assert_true(
+        close(F::cross_entropy(x, target, F::CrossEntropyFuncOptions().reduction(torch::kSum)),
+              {2.8152118f}));
     assert_true(close(F::softmax(x, F::SoftmaxFuncOptions(1)).sum(1), {1, 1}));
     assert_true(close(F::layer_norm(x, F::LayerNormFuncOptions({3}).eps(1e-5)).sum(), {0}));
 }

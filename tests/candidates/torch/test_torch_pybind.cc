@@ -107,8 +107,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
     });
     m.def("dtype", [](at::ScalarType t) { return t == at::kHalf; });
     m.def("nothing", []() {});
-    m.def("fails_late",
-          [](torch::Tensor x) -> py::object { return py::cast(x).attr("grad"); });
+    m.def("fails_late", [](torch::Tensor x) -> py::object { return py::cast(x).attr("grad"); });
 }
 
 /* ---- calling ---- */
@@ -117,7 +116,10 @@ struct result_t {
     rkb_call_status_t status;
     rkb_value_t value = rkb_value_t();
     std::string error;
-    ~result_t() { rkb_rt_value_release(&value); }
+    ~result_t()
+    {
+        rkb_rt_value_release(&value);
+    }
 };
 
 static const rkb_entry_t *entry(const char *name)
@@ -260,7 +262,8 @@ static void test_lists_and_tuples(void **)
 {
     torch::Tensor x = iota({3});
     std::vector<rkb_value_t> ab = {v(1), v(2)}, c = {v(3.0), v(4)}, d = {v(10), v(20)}, e = {v(x)},
-                             f = {v(false), v(true)}, mixed = {v(1), v(2.5)}, three = {v(1), v(2), v(3)};
+                             f = {v(false), v(true)}, mixed = {v(1), v(2.5)},
+                             three = {v(1), v(2), v(3)};
     result_t r;
     call(&r, "lists", {v(ab), v(ab), v(c), v(d), v(e), v(f)});
     assert_int_equal(r.status, RKB_CALL_OK);
@@ -285,8 +288,10 @@ static void test_signature_mistakes_are_named(void **)
     expect_bad("forward", {v(x), v(w), v(0.1), v(1.5)},
                "forward(Tensor x, Tensor w, float eps = 1e-05, int n = 2) -> Tensor: argument 4 "
                "(n) takes int, but float 1.5 was passed");
-    expect_bad("forward", {v(x)}, "takes 2 to 4 arguments, but 1 was passed; argument 2 (w) is missing");
-    expect_bad("forward", {v(x), v(w), v(1), v(1), v(1)}, "takes 2 to 4 arguments, but 5 were passed");
+    expect_bad("forward", {v(x)},
+               "takes 2 to 4 arguments, but 1 was passed; argument 2 (w) is missing");
+    expect_bad("forward", {v(x), v(w), v(1), v(1), v(1)},
+               "takes 2 to 4 arguments, but 5 were passed");
     expect_bad("forward", {v(x), None}, "argument 2 (w) takes Tensor, but None was passed");
     expect_bad("forward", {v(x), v(w), v("mean")}, "takes float, but str \"mean\" was passed");
     expect_bad("forward", {v(x), v(w), v(x)}, "takes float, but Tensor of float32 [3] was passed");
@@ -301,12 +306,8 @@ static void test_exceptions_carry_their_text(void **)
     static const struct {
         int which;
         const char *text;
-    } cases[] = {{0, "a runtime error"},
-                 {1, "which is 1 instead of 0"},
-                 {2, "no std::exception"},
-                 {3, "bad_alloc"},
-                 {4, "unsupported type: Half"},
-                 {5, "text"}};
+    } cases[] = {{0, "a runtime error"}, {1, "which is 1 instead of 0"}, {2, "no std::exception"},
+                 {3, "bad_alloc"},       {4, "unsupported type: Half"},  {5, "text"}};
     for (auto &c : cases) {
         result_t r;
         call(&r, "throws", {v(c.which)});
@@ -326,8 +327,8 @@ static void test_objects(void **)
     const struct {
         rkb_value_t arg;
         const char *want;
-    } cases[] = {{None, "none"}, {v("mean"), "str mean"}, {v(x), "tensor"}, {v(3), "int 3"},
-                 {v(list), "sequence 2"}, {v(0.5), "other"}};
+    } cases[] = {{None, "none"},  {v("mean"), "str mean"}, {v(x), "tensor"},
+                 {v(3), "int 3"}, {v(list), "sequence 2"}, {v(0.5), "other"}};
     for (auto &c : cases) {
         result_t r;
         call(&r, "describe", {c.arg});
@@ -363,7 +364,8 @@ static void test_local_containers(void **)
     assert_int_equal(l[0].cast<int64_t>(), 5);
     assert_true(py::str("x").cast<std::string>() == "x");
     assert_int_equal(py::make_tuple(1, 2.0, "c").size(), 3);
-    assert_int_equal(py::cast<std::vector<int64_t>>(py::cast(std::vector<int64_t>{1, 2})).size(), 2);
+    assert_int_equal(py::cast<std::vector<int64_t>>(py::cast(std::vector<int64_t>{1, 2})).size(),
+                     2);
 }
 
 static void test_scalars_strings_and_flags(void **)

@@ -65,7 +65,7 @@ inline std::vector<int64_t> ints(c10::IntArrayRef list)
     return list.vec();
 }
 #define assert_ints(list, ...)                                                                     \
-    assert_true(ints(list) == (std::vector<int64_t>(std::initializer_list<int64_t>__VA_ARGS__)))
+    assert_true(ints(list) == (std::vector<int64_t>(std::initializer_list<int64_t> __VA_ARGS__)))
 
 /** 0, 1, 2, … in the given shape, on the device. */
 inline torch::Tensor iota(c10::IntArrayRef sizes, torch::ScalarType dtype = torch::kFloat)
@@ -82,6 +82,6 @@ inline std::vector<float> floats(const torch::Tensor &t)
     return std::vector<float>(c.data_ptr<float>(), c.data_ptr<float>() + c.numel());
 }
 #define assert_floats(tensor, ...)                                                                 \
-    assert_true(floats(tensor) == (std::vector<float>(std::initializer_list<float>__VA_ARGS__)))
+    assert_true(floats(tensor) == (std::vector<float>(std::initializer_list<float> __VA_ARGS__)))
 
 #endif

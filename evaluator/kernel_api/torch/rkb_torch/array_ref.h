@@ -29,6 +29,12 @@ class ArrayRef final
     const T *data_ = nullptr;
     size_t size_ = 0;
 
+    constexpr void refer(const T *data, size_t size)
+    {
+        data_ = data;
+        size_ = size;
+    }
+
   public:
     using iterator = const T *;
     using const_iterator = const T *;
@@ -56,17 +62,7 @@ class ArrayRef final
     constexpr ArrayRef(const T (&a)[N]) : data_(a), size_(N)
     {
     }
-#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 9
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Winit-list-lifetime"
-#endif
-    constexpr ArrayRef(const std::initializer_list<T> &list)
-        : data_(list.begin()), size_(list.size())
-    {
-    }
-#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 9
-#pragma GCC diagnostic pop
-#endif
+    constexpr ArrayRef(const std::initializer_list<T> &list) { refer(list.begin(), list.size()); }
 
     constexpr iterator begin() const { return data_; }
     constexpr iterator end() const { return data_ + size_; }
@@ -159,7 +155,8 @@ class SmallVector : public std::vector<T>
 };
 using DimVector = SmallVector<int64_t, 5>;
 
-/** A dimension list that may be absent: built from a number, a brace list or any ArrayRef source. */
+/** A dimension list that may be absent: built from a number, a brace list or any ArrayRef source.
+ */
 class OptionalIntArrayRef final
 {
     bool has_ = false;
@@ -198,7 +195,8 @@ class OptionalIntArrayRef final
 };
 
 template <typename Traits, typename T>
-std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &out, ArrayRef<T> list)
+std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &out,
+                                             ArrayRef<T> list)
 {
     out << '[';
     for (size_t i = 0; i < list.size(); i++) {

@@ -21,8 +21,9 @@ using bare = typename std::remove_cv<typename std::remove_reference<T>::type>::t
 /* ---- numbers, text ---- */
 
 template <typename T>
-struct caster<T, typename std::enable_if<std::is_integral<T>::value && !std::is_same<T, bool>::value &&
-                                         !std::is_same<T, char>::value>::type> {
+struct caster<T,
+              typename std::enable_if<std::is_integral<T>::value && !std::is_same<T, bool>::value &&
+                                      !std::is_same<T, char>::value>::type> {
     T storage = T();
     bool load(const rkb_value_t &v)
     {

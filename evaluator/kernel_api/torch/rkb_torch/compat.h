@@ -15,8 +15,14 @@ namespace cuda {
 namespace compat {
 
 #define RKB_COMPAT1(name)                                                                          \
-    RKB_HD inline float name(float x) { return ::name##f(x); }                                     \
-    RKB_HD inline double name(double x) { return ::name(x); }
+    RKB_HD inline float name(float x)                                                              \
+    {                                                                                              \
+        return ::name##f(x);                                                                       \
+    }                                                                                              \
+    RKB_HD inline double name(double x)                                                            \
+    {                                                                                              \
+        return ::name(x);                                                                          \
+    }
 RKB_COMPAT1(ceil)
 RKB_COMPAT1(floor)
 RKB_COMPAT1(exp)
@@ -46,8 +52,14 @@ RKB_HD inline double rsqrt(double x)
     return 1.0 / ::sqrt(x);
 }
 #define RKB_COMPAT2(name, single, full)                                                            \
-    RKB_HD inline float name(float x, float y) { return ::single(x, y); }                          \
-    RKB_HD inline double name(double x, double y) { return ::full(x, y); }
+    RKB_HD inline float name(float x, float y)                                                     \
+    {                                                                                              \
+        return ::single(x, y);                                                                     \
+    }                                                                                              \
+    RKB_HD inline double name(double x, double y)                                                  \
+    {                                                                                              \
+        return ::full(x, y);                                                                       \
+    }
 RKB_COMPAT2(max, fmaxf, fmax)
 RKB_COMPAT2(min, fminf, fmin)
 RKB_COMPAT2(pow, powf, pow)

@@ -308,8 +308,8 @@ struct AutoDispatchBelowAutograd {
 using AutoNonVariableTypeMode = AutoDispatchBelowAutograd;
 
 /**
- * Library switches. Delegated operators always run with the math modes of the reference; what is set
- * here is only remembered.
+ * Library switches. Delegated operators always run with the math modes of the reference; what is
+ * set here is only remembered.
  */
 class Context
 {

@@ -158,7 +158,8 @@ inline ScalarType scalar_type(const DeprecatedTypeProperties &type)
 
 namespace at {
 
-/* The type that sums of T are kept in: float for 16-bit types; for float, double on the host only. */
+/* The type that sums of T are kept in: float for 16-bit types; for float, double on the host only.
+ */
 template <typename T, bool is_cuda>
 struct AccumulateType {
     using type = typename std::conditional<

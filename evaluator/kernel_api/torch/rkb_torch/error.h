@@ -127,7 +127,8 @@ typename std::enable_if<std::is_integral<T>::value>::type rkb_append(std::string
     out += std::to_string(value);
 }
 template <typename T>
-typename std::enable_if<std::is_floating_point<T>::value>::type rkb_append(std::string &out, T value)
+typename std::enable_if<std::is_floating_point<T>::value>::type rkb_append(std::string &out,
+                                                                           T value)
 {
     rkb_append_double(out, static_cast<double>(value));
 }

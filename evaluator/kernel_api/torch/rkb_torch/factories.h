@@ -121,10 +121,10 @@ inline Tensor from_blob(void *data, IntArrayRef sizes, IntArrayRef strides,
 }
 inline Tensor from_blob(void *data, IntArrayRef sizes, TensorOptions options = {})
 {
-    return Tensor::adopt(rkb_rt_tensor_from_blob(
-        data, sizes.data(), nullptr, static_cast<int32_t>(sizes.size()),
-        static_cast<int32_t>(options.dtype().toScalarType()),
-        static_cast<int32_t>(options.device().type()), nullptr, nullptr));
+    return Tensor::adopt(
+        rkb_rt_tensor_from_blob(data, sizes.data(), nullptr, static_cast<int32_t>(sizes.size()),
+                                static_cast<int32_t>(options.dtype().toScalarType()),
+                                static_cast<int32_t>(options.device().type()), nullptr, nullptr));
 }
 /** `deleter(data)` runs when the last tensor over the memory is gone. */
 template <typename F, typename = decltype(std::declval<F &>()(static_cast<void *>(nullptr)))>
@@ -223,13 +223,14 @@ inline Tensor arange(const Scalar &start, const Scalar &end, const Scalar &step,
                      TensorOptions options = {})
 {
     return detail::moved(
-        rkb::op<Tensor>("aten::arange.start_step", {start, end, step, options.dtype_opt()}), options);
+        rkb::op<Tensor>("aten::arange.start_step", {start, end, step, options.dtype_opt()}),
+        options);
 }
 inline Tensor linspace(const Scalar &start, const Scalar &end, int64_t steps,
                        TensorOptions options = {})
 {
-    return detail::moved(rkb::op<Tensor>("aten::linspace", {start, end, steps, options.dtype_opt()}),
-                         options);
+    return detail::moved(
+        rkb::op<Tensor>("aten::linspace", {start, end, steps, options.dtype_opt()}), options);
 }
 inline Tensor eye(int64_t n, TensorOptions options = {})
 {
@@ -257,7 +258,8 @@ inline Tensor randn_like(const Tensor &self, TensorOptions options = {})
 }
 inline Tensor randint(int64_t high, IntArrayRef size, TensorOptions options = {})
 {
-    return detail::moved(rkb::op<Tensor>("aten::randint", {high, size, options.dtype_opt()}), options);
+    return detail::moved(rkb::op<Tensor>("aten::randint", {high, size, options.dtype_opt()}),
+                         options);
 }
 inline Tensor randint(int64_t low, int64_t high, IntArrayRef size, TensorOptions options = {})
 {

@@ -34,7 +34,10 @@ namespace functional {
         name##_ = value;                                                                           \
         return *this;                                                                              \
     }                                                                                              \
-    const type &name() const { return name##_; }
+    const type &name() const                                                                       \
+    {                                                                                              \
+        return name##_;                                                                            \
+    }
 
 /** Kernel sizes and the like: one number or a list. */
 class int_list : public std::vector<int64_t>

@@ -21,7 +21,8 @@ namespace c10 {
 struct alignas(2) Half {
     unsigned short x;
 
-    struct from_bits_t {};
+    struct from_bits_t {
+    };
     RKB_HD static constexpr from_bits_t from_bits() { return from_bits_t(); }
 
     Half() = default;
@@ -40,7 +41,8 @@ struct alignas(2) Half {
 struct alignas(2) BFloat16 {
     unsigned short x;
 
-    struct from_bits_t {};
+    struct from_bits_t {
+    };
     RKB_HD static constexpr from_bits_t from_bits() { return from_bits_t(); }
 
     BFloat16() = default;
@@ -67,10 +69,22 @@ static_assert(sizeof(__half) == 2 && sizeof(__nv_bfloat16) == 2, "16-bit storage
     {                                                                                              \
         return T(static_cast<float>(a) op static_cast<float>(b));                                  \
     }                                                                                              \
-    RKB_HD inline float operator op(T a, float b) { return static_cast<float>(a) op b; }           \
-    RKB_HD inline float operator op(float a, T b) { return a op static_cast<float>(b); }           \
-    RKB_HD inline double operator op(T a, double b) { return static_cast<double>(a) op b; }        \
-    RKB_HD inline double operator op(double a, T b) { return a op static_cast<double>(b); }        \
+    RKB_HD inline float operator op(T a, float b)                                                  \
+    {                                                                                              \
+        return static_cast<float>(a) op b;                                                         \
+    }                                                                                              \
+    RKB_HD inline float operator op(float a, T b)                                                  \
+    {                                                                                              \
+        return a op static_cast<float>(b);                                                         \
+    }                                                                                              \
+    RKB_HD inline double operator op(T a, double b)                                                \
+    {                                                                                              \
+        return static_cast<double>(a) op b;                                                        \
+    }                                                                                              \
+    RKB_HD inline double operator op(double a, T b)                                                \
+    {                                                                                              \
+        return a op static_cast<double>(b);                                                        \
+    }                                                                                              \
     template <typename I, RKB_IF_INTEGER(I)>                                                       \
     RKB_HD inline T operator op(T a, I b)                                                          \
     {                                                                                              \
@@ -81,8 +95,14 @@ static_assert(sizeof(__half) == 2 && sizeof(__nv_bfloat16) == 2, "16-bit storage
     {                                                                                              \
         return T(static_cast<float>(a)) op b;                                                      \
     }                                                                                              \
-    RKB_HD inline T &operator op##=(T &a, const T &b) { return a = a op b; }                       \
-    RKB_HD inline T &operator op##=(T &a, float b) { return a = T(static_cast<float>(a) op b); }   \
+    RKB_HD inline T &operator op##=(T &a, const T &b)                                              \
+    {                                                                                              \
+        return a = a op b;                                                                         \
+    }                                                                                              \
+    RKB_HD inline T &operator op##=(T &a, float b)                                                 \
+    {                                                                                              \
+        return a = T(static_cast<float>(a) op b);                                                  \
+    }                                                                                              \
     RKB_HD inline float &operator op##=(float &a, const T &b)                                      \
     {                                                                                              \
         return a = a op static_cast<float>(b);                                                     \
@@ -123,8 +143,14 @@ static_assert(sizeof(__half) == 2 && sizeof(__nv_bfloat16) == 2, "16-bit storage
     {                                                                                              \
         return T(static_cast<unsigned short>(a.x ^ 0x8000u), T::from_bits());                      \
     }                                                                                              \
-    RKB_HD inline T operator+(const T &a) { return a; }                                            \
-    C10_DEVICE inline T __ldg(const T *pointer) { return *pointer; }
+    RKB_HD inline T operator+(const T &a)                                                          \
+    {                                                                                              \
+        return a;                                                                                  \
+    }                                                                                              \
+    C10_DEVICE inline T __ldg(const T *pointer)                                                    \
+    {                                                                                              \
+        return *pointer;                                                                           \
+    }
 
 RKB_HALF_OPERATORS(Half)
 RKB_HALF_OPERATORS(BFloat16)

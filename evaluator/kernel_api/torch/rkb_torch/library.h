@@ -47,11 +47,11 @@ class Library
 
 #define RKB_LIBRARY(id, variable)                                                                  \
     static void C10_CONCATENATE(rkb_library_, id)(::torch::Library &);                             \
-    static ::rkb::register_module C10_CONCATENATE(rkb_library_entry_, id)(                         \
-        +[](::pybind11::module_ &m) {                                                              \
-            ::torch::Library library(m);                                                           \
-            C10_CONCATENATE(rkb_library_, id)(library);                                            \
-        });                                                                                        \
+    static ::rkb::register_module C10_CONCATENATE(rkb_library_entry_,                              \
+                                                  id)(+[](::pybind11::module_ &m) {                \
+        ::torch::Library library(m);                                                               \
+        C10_CONCATENATE(rkb_library_, id)(library);                                                \
+    });                                                                                            \
     static void C10_CONCATENATE(rkb_library_, id)(::torch::Library & variable)
 #define TORCH_LIBRARY(ns, m) RKB_LIBRARY(C10_CONCATENATE(ns##_, __COUNTER__), m)
 #define TORCH_LIBRARY_FRAGMENT(ns, m) TORCH_LIBRARY(ns, m)

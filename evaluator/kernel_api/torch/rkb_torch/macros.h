@@ -51,8 +51,9 @@
 
 /* The grid-stride loop of one-dimensional launches. */
 #define CUDA_KERNEL_LOOP_TYPE(i, n, index_type)                                                    \
-    for (int64_t _i_n_d_e_x = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, _s_t_e_p_ =          \
-                     (int64_t)blockDim.x * gridDim.x, _once_ = 1; _once_; _once_ = 0)              \
+    for (int64_t _i_n_d_e_x = (int64_t)blockIdx.x * blockDim.x + threadIdx.x,                      \
+                 _s_t_e_p_ = (int64_t)blockDim.x * gridDim.x, _once_ = 1;                          \
+         _once_; _once_ = 0)                                                                       \
         for (index_type i = (index_type)_i_n_d_e_x; _i_n_d_e_x < (int64_t)(n);                     \
              _i_n_d_e_x += _s_t_e_p_, i = (index_type)_i_n_d_e_x)
 #define CUDA_KERNEL_LOOP(i, n) CUDA_KERNEL_LOOP_TYPE(i, n, int)

@@ -198,8 +198,8 @@ class function_of : public bound_function
                                   rkb_value_t *out, uint32_t *bad, char *error, size_t size)
     {
         try {
-            return static_cast<function_of *>(self)->load_and_call(
-                       values, out, bad, std::index_sequence_for<A...>())
+            return static_cast<function_of *>(self)->load_and_call(values, out, bad,
+                                                                   std::index_sequence_for<A...>())
                        ? RKB_CALL_OK
                        : RKB_CALL_BAD_SIGNATURE;
         } catch (...) {
@@ -282,10 +282,7 @@ class module_
     {
         return module_(new rkb_module_t());
     }
-    static module_ import(const char *name)
-    {
-        detail::no_python(std::string("import ") + name);
-    }
+    static module_ import(const char *name) { detail::no_python(std::string("import ") + name); }
 };
 using module = module_;
 

@@ -24,16 +24,26 @@ RKB_VIEW(Tensor, t, (const Tensor &self))
 RKB_VIEW(Tensor, unsqueeze, (const Tensor &self, int64_t dim), dim)
 RKB_VIEW(Tensor, squeeze, (const Tensor &self))
 RKB_VIEW(Tensor, squeeze, (const Tensor &self, int64_t dim), dim)
-RKB_VIEW(Tensor, flatten, (const Tensor &self, int64_t start_dim = 0, int64_t end_dim = -1), start_dim, end_dim)
-RKB_VIEW(Tensor, narrow, (const Tensor &self, int64_t dim, int64_t start, int64_t length), dim, start, length)
+RKB_VIEW(Tensor, flatten, (const Tensor &self, int64_t start_dim = 0, int64_t end_dim = -1),
+         start_dim, end_dim)
+RKB_VIEW(Tensor, narrow, (const Tensor &self, int64_t dim, int64_t start, int64_t length), dim,
+         start, length)
 RKB_VIEW(Tensor, select, (const Tensor &self, int64_t dim, int64_t index), dim, index)
-RKB_VIEW(Tensor, slice, (const Tensor &self, int64_t dim = 0, optional<int64_t> start = nullopt, optional<int64_t> end = nullopt, int64_t step = 1), dim, start, end, step)
+RKB_VIEW(Tensor, slice,
+         (const Tensor &self, int64_t dim = 0, optional<int64_t> start = nullopt,
+          optional<int64_t> end = nullopt, int64_t step = 1),
+         dim, start, end, step)
 RKB_VIEW(Tensor, detach, (const Tensor &self))
 RKB_VIEW(Tensor, clone, (const Tensor &self, optional<MemoryFormat> format = nullopt), format)
-RKB_VIEW(Tensor, as_strided, (const Tensor &self, IntArrayRef size, IntArrayRef stride, optional<int64_t> offset = nullopt), size, stride, offset)
+RKB_VIEW(Tensor, as_strided,
+         (const Tensor &self, IntArrayRef size, IntArrayRef stride,
+          optional<int64_t> offset = nullopt),
+         size, stride, offset)
 RKB_VIEW(std::vector<Tensor>, unbind, (const Tensor &self, int64_t dim = 0), dim)
-RKB_VIEW(std::vector<Tensor>, split, (const Tensor &self, int64_t split_size, int64_t dim = 0), split_size, dim)
-RKB_VIEW(std::vector<Tensor>, chunk, (const Tensor &self, int64_t chunks, int64_t dim = 0), chunks, dim)
+RKB_VIEW(std::vector<Tensor>, split, (const Tensor &self, int64_t split_size, int64_t dim = 0),
+         split_size, dim)
+RKB_VIEW(std::vector<Tensor>, chunk, (const Tensor &self, int64_t chunks, int64_t dim = 0), chunks,
+         dim)
 RKB_VIEW(int64_t, numel, (const Tensor &self))
 #undef RKB_VIEW
 
@@ -42,18 +52,18 @@ RKB_VIEW(int64_t, numel, (const Tensor &self))
 #define RKB_FN(ret, name, schema, params, ...)                                                     \
     inline ret name params                                                                         \
     {                                                                                              \
-        return rkb::op<ret>(schema, {__VA_ARGS__});                                                  \
+        return rkb::op<ret>(schema, {__VA_ARGS__});                                                \
     }
 #define RKB_FN_(name, schema, params, ...)                                                         \
     inline Tensor &name params                                                                     \
     {                                                                                              \
-        rkb::op<Tensor>(schema, {__VA_ARGS__});                                                      \
+        rkb::op<Tensor>(schema, {__VA_ARGS__});                                                    \
         return self;                                                                               \
     }
 #define RKB_OUT(name, schema, params, ...)                                                         \
     inline Tensor &name params                                                                     \
     {                                                                                              \
-        rkb::op<Tensor>(schema, {__VA_ARGS__});                                                      \
+        rkb::op<Tensor>(schema, {__VA_ARGS__});                                                    \
         return out;                                                                                \
     }
 #include "rkb_torch/functions.inc"
@@ -64,8 +74,14 @@ RKB_VIEW(int64_t, numel, (const Tensor &self))
 /* ---- operators ---- */
 
 #define RKB_OPERATOR(sign, method)                                                                 \
-    inline Tensor operator sign(const Tensor &a, const Tensor &b) { return a.method(b); }          \
-    inline Tensor operator sign(const Tensor &a, const Scalar &b) { return a.method(b); }
+    inline Tensor operator sign(const Tensor &a, const Tensor &b)                                  \
+    {                                                                                              \
+        return a.method(b);                                                                        \
+    }                                                                                              \
+    inline Tensor operator sign(const Tensor &a, const Scalar &b)                                  \
+    {                                                                                              \
+        return a.method(b);                                                                        \
+    }
 RKB_OPERATOR(+, add)
 RKB_OPERATOR(-, sub)
 RKB_OPERATOR(*, mul)
@@ -96,7 +112,10 @@ inline Tensor operator/(const Scalar &a, const Tensor &b)
     return b.reciprocal().mul(a);
 }
 #define RKB_MIRRORED(sign, method)                                                                 \
-    inline Tensor operator sign(const Scalar &a, const Tensor &b) { return b.method(a); }
+    inline Tensor operator sign(const Scalar &a, const Tensor &b)                                  \
+    {                                                                                              \
+        return b.method(a);                                                                        \
+    }
 RKB_MIRRORED(==, eq)
 RKB_MIRRORED(!=, ne)
 RKB_MIRRORED(<, gt)

@@ -28,8 +28,8 @@ class TensorOptions
     TensorOptions(TypeMeta dtype) : dtype_(dtype.toScalarType()) {}
     TensorOptions(Layout layout) : layout_(layout) {}
     TensorOptions(MemoryFormat format) : has_format_(true), format_(format) {}
-    template <typename T, typename = typename std::enable_if<
-                              std::is_convertible<typename std::decay<T>::type, Device>::value>::type>
+    template <typename T, typename = typename std::enable_if<std::is_convertible<
+                              typename std::decay<T>::type, Device>::value>::type>
     TensorOptions(T &&device) : device_(std::forward<T>(device)), has_device_(true)
     {
     }
@@ -94,10 +94,7 @@ class TensorOptions
     }
 
     Device device() const { return device_; }
-    TypeMeta dtype() const
-    {
-        return TypeMeta(has_dtype() ? dtype_ : ScalarType::Float);
-    }
+    TypeMeta dtype() const { return TypeMeta(has_dtype() ? dtype_ : ScalarType::Float); }
     Layout layout() const { return layout_; }
     bool requires_grad() const { return requires_grad_; }
     bool pinned_memory() const { return pinned_; }

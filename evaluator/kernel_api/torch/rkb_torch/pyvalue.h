@@ -179,10 +179,7 @@ class object
                          " cannot be cast to " + wanted);
     }
 
-    object attr(const std::string &name) const
-    {
-        detail::no_python("attribute '" + name + "'");
-    }
+    object attr(const std::string &name) const { detail::no_python("attribute '" + name + "'"); }
     template <typename... A>
     object operator()(A &&...) const
     {
@@ -193,10 +190,7 @@ class object
     item_accessor operator[](const std::string &key) const;
     item_accessor operator[](size_t i) const;
     item_accessor operator[](int i) const;
-    size_t size() const
-    {
-        return is_dict() ? value().count / 2 : list_value().count;
-    }
+    size_t size() const { return is_dict() ? value().count / 2 : list_value().count; }
     bool empty() const { return size() == 0; }
     bool contains(const std::string &key) const { return is_dict() && find_key(key) >= 0; }
     iterator begin() const;
@@ -282,7 +276,8 @@ class item_accessor
         : owner_(std::move(owner)), key_(std::move(key)), named_(true)
     {
     }
-    item_accessor(object owner, size_t index) : owner_(std::move(owner)), index_(index), named_(false)
+    item_accessor(object owner, size_t index)
+        : owner_(std::move(owner)), index_(index), named_(false)
     {
     }
     object get() const { return named_ ? owner_.find(key_) : owner_.item(index_); }

@@ -91,8 +91,7 @@ constexpr bool isComplexType(ScalarType t)
 constexpr bool isIntegralType(ScalarType t, bool include_bool = false)
 {
     return t == ScalarType::Byte || t == ScalarType::Char || t == ScalarType::Short ||
-           t == ScalarType::Int || t == ScalarType::Long ||
-           (include_bool && t == ScalarType::Bool);
+           t == ScalarType::Int || t == ScalarType::Long || (include_bool && t == ScalarType::Bool);
 }
 constexpr bool isSignedType(ScalarType t)
 {
@@ -232,9 +231,18 @@ class TypeMeta
 };
 
 #define RKB_META_COMPARE(op)                                                                       \
-    inline bool operator op(TypeMeta a, TypeMeta b) { return a.toScalarType() op b.toScalarType(); }   \
-    inline bool operator op(TypeMeta a, c10::ScalarType b) { return a.toScalarType() op b; }       \
-    inline bool operator op(c10::ScalarType a, TypeMeta b) { return a op b.toScalarType(); }
+    inline bool operator op(TypeMeta a, TypeMeta b)                                                \
+    {                                                                                              \
+        return a.toScalarType() op b.toScalarType();                                               \
+    }                                                                                              \
+    inline bool operator op(TypeMeta a, c10::ScalarType b)                                         \
+    {                                                                                              \
+        return a.toScalarType() op b;                                                              \
+    }                                                                                              \
+    inline bool operator op(c10::ScalarType a, TypeMeta b)                                         \
+    {                                                                                              \
+        return a op b.toScalarType();                                                              \
+    }
 RKB_META_COMPARE(==)
 RKB_META_COMPARE(!=)
 #undef RKB_META_COMPARE

@@ -1,7 +1,8 @@
 /**
  * @file tensor.h
  * at::Tensor: one counted pointer to the runtime's tensor. Metadata is read in place; views, copies
- * and conversions are made by the runtime; every other operator goes to libtorch by its schema name.
+ * and conversions are made by the runtime; every other operator goes to libtorch by its schema
+ * name.
  */
 #pragma once
 
@@ -29,8 +30,9 @@ inline int64_t wrap_dim(int64_t dim, int64_t ndim)
 {
     int64_t n = ndim > 0 ? ndim : 1;
     if (dim < -n || dim >= n)
-        throw c10::IndexError("dimension " + std::to_string(dim) + " is out of range for a tensor of " +
-                              std::to_string(ndim) + " dimensions");
+        throw c10::IndexError("dimension " + std::to_string(dim) +
+                              " is out of range for a tensor of " + std::to_string(ndim) +
+                              " dimensions");
     return dim < 0 ? dim + n : dim;
 }
 
@@ -110,8 +112,8 @@ class Tensor
 
     [[noreturn]] RKB_COLD void fail_dtype(ScalarType wanted) const
     {
-        rkb::fail_with(std::string("expected scalar type ") + c10::toString(wanted) + " but found " +
-                  c10::toString(scalar_type()));
+        rkb::fail_with(std::string("expected scalar type ") + c10::toString(wanted) +
+                       " but found " + c10::toString(scalar_type()));
     }
     [[noreturn]] RKB_COLD static void fail_undefined()
     {
@@ -134,7 +136,7 @@ class Tensor
         t_ = other.t_;
         return *this;
     }
-    Tensor &operator=(Tensor &&other) & noexcept
+    Tensor &operator=(Tensor &&other) &noexcept
     {
         rkb_tensor_t *mine = t_;
         t_ = other.t_;
@@ -200,10 +202,7 @@ class Tensor
         rkb_tensor_t *t = impl();
         return t->ndim == 0 ? (rkb::fail_index(d, 0), 0) : t->strides[rkb::wrap_dim(d, t->ndim)];
     }
-    IntArrayRef sizes() const
-    {
-        return IntArrayRef(impl()->sizes, static_cast<size_t>(t_->ndim));
-    }
+    IntArrayRef sizes() const { return IntArrayRef(impl()->sizes, static_cast<size_t>(t_->ndim)); }
     IntArrayRef sym_sizes() const { return sizes(); }
     int64_t sym_size(int64_t d) const { return size(d); }
     IntArrayRef strides() const
@@ -230,7 +229,8 @@ class Tensor
     Device device() const
     {
         rkb_tensor_t *t = impl();
-        return Device(static_cast<DeviceType>(t->device), static_cast<DeviceIndex>(t->device_index));
+        return Device(static_cast<DeviceType>(t->device),
+                      static_cast<DeviceIndex>(t->device_index));
     }
     DeviceIndex get_device() const { return static_cast<DeviceIndex>(impl()->device_index); }
     bool is_cuda() const { return impl()->device == RKB_DEVICE_CUDA; }
@@ -342,8 +342,8 @@ class Tensor
     Tensor ravel() const { return reshape({-1}); }
     Tensor narrow(int64_t dim, int64_t start, int64_t length) const;
     Tensor select(int64_t dim, int64_t index) const;
-    Tensor slice(int64_t dim = 0, optional<int64_t> start = nullopt, optional<int64_t> end = nullopt,
-                 int64_t step = 1) const;
+    Tensor slice(int64_t dim = 0, optional<int64_t> start = nullopt,
+                 optional<int64_t> end = nullopt, int64_t step = 1) const;
     Tensor detach() const { return alias(); }
     Tensor alias() const { return as_strided(sizes(), strides()); }
     std::vector<Tensor> unbind(int64_t dim = 0) const;
@@ -394,11 +394,14 @@ class Tensor
 
 /* Operators that libtorch computes: one line each, later generated from its schemas. */
 #define RKB_METHOD(ret, name, schema, params, ...)                                                 \
-    ret name params const { return rkb::op<ret>(schema, {*this, ##__VA_ARGS__}); }
+    ret name params const                                                                          \
+    {                                                                                              \
+        return rkb::op<ret>(schema, {*this, ##__VA_ARGS__});                                       \
+    }
 #define RKB_METHOD_(name, schema, params, ...)                                                     \
     Tensor &name params const                                                                      \
     {                                                                                              \
-        rkb::op<Tensor>(schema, {*this, ##__VA_ARGS__});                                             \
+        rkb::op<Tensor>(schema, {*this, ##__VA_ARGS__});                                           \
         return const_cast<Tensor &>(*this);                                                        \
     }
 #include "rkb_torch/methods.inc"
@@ -407,14 +410,38 @@ class Tensor
 
     Tensor operator-() const;
     Tensor operator~() const;
-    Tensor &operator+=(const Tensor &other) { return add_(other); }
-    Tensor &operator+=(const Scalar &other) { return add_(other); }
-    Tensor &operator-=(const Tensor &other) { return sub_(other); }
-    Tensor &operator-=(const Scalar &other) { return sub_(other); }
-    Tensor &operator*=(const Tensor &other) { return mul_(other); }
-    Tensor &operator*=(const Scalar &other) { return mul_(other); }
-    Tensor &operator/=(const Tensor &other) { return div_(other); }
-    Tensor &operator/=(const Scalar &other) { return div_(other); }
+    Tensor &operator+=(const Tensor &other)
+    {
+        return add_(other);
+    }
+    Tensor &operator+=(const Scalar &other)
+    {
+        return add_(other);
+    }
+    Tensor &operator-=(const Tensor &other)
+    {
+        return sub_(other);
+    }
+    Tensor &operator-=(const Scalar &other)
+    {
+        return sub_(other);
+    }
+    Tensor &operator*=(const Tensor &other)
+    {
+        return mul_(other);
+    }
+    Tensor &operator*=(const Scalar &other)
+    {
+        return mul_(other);
+    }
+    Tensor &operator/=(const Tensor &other)
+    {
+        return div_(other);
+    }
+    Tensor &operator/=(const Scalar &other)
+    {
+        return div_(other);
+    }
 
   private:
     void check_accessor(size_t n) const

@@ -42,11 +42,10 @@ inline Tensor empty_with_strides(IntArrayRef sizes, const int64_t *strides, Scal
     int64_t extent = 1;
     for (size_t i = 0; i < sizes.size(); i++)
         extent = sizes[i] == 0 || extent == 0 ? 0 : extent + (sizes[i] - 1) * strides[i];
-    Tensor flat = Tensor::adopt(rkb_rt_tensor_empty(&extent, 1, static_cast<int32_t>(dtype),
-                                                    static_cast<int32_t>(device)));
-    return Tensor::adopt(rkb_rt_tensor_as_strided(flat.raw(), sizes.data(), strides,
-                                                  static_cast<int32_t>(sizes.size()),
-                                                  flat.data_ptr()));
+    Tensor flat = Tensor::adopt(
+        rkb_rt_tensor_empty(&extent, 1, static_cast<int32_t>(dtype), static_cast<int32_t>(device)));
+    return Tensor::adopt(rkb_rt_tensor_as_strided(
+        flat.raw(), sizes.data(), strides, static_cast<int32_t>(sizes.size()), flat.data_ptr()));
 }
 
 inline Tensor empty_in_format(IntArrayRef sizes, ScalarType dtype, DeviceType device,
@@ -176,8 +175,8 @@ inline bool Tensor::view_shape(IntArrayRef sizes, rkb::shape_t *out) const
     for (int32_t last = t->ndim - 1; last >= 0;) {
         int64_t base = t->strides[last], chunk = t->sizes[last];
         int32_t first = last;
-        while (first > 0 && (t->sizes[first - 1] == 1 || chunk == 1 ||
-                             t->strides[first - 1] == base * chunk)) {
+        while (first > 0 &&
+               (t->sizes[first - 1] == 1 || chunk == 1 || t->strides[first - 1] == base * chunk)) {
             if (chunk == 1)
                 base = t->strides[first - 1];
             chunk *= t->sizes[--first];
