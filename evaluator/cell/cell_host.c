@@ -338,7 +338,7 @@ static rkb_status_t cell_greet(rkb_cell_t *cell, double patience, rkb_error_t *e
     rkb_finding_t finding;
     if (wait_message(cell, &hello_row, rkb_clock_now() + patience, &hello, &fate) != RKB_FATE_OK) {
         bool told = fate.kind == RKB_FATE_PROTOCOL || fate.kind == RKB_FATE_OURS;
-        fate.seconds = patience;
+        fate.seconds = fate.limit = patience;
         rkb_cell_fate_verdict(&fate, RKB_DURING_LOAD, &finding);
         return rkb_error_set(err, fate.kind == RKB_FATE_PROTOCOL ? RKB_ERR_PROTOCOL : RKB_ERR_LOST,
                              "a fresh cell did not answer: %s", told ? fate.text : finding.detail);
@@ -506,6 +506,7 @@ rkb_fate_kind_t rkb_cell_load(rkb_cell_t *cell, const char *shared_object, const
     cell->arena_bytes = arena_bytes;
     rkb_fate_kind_t kind = load(cell, shared_object, entry, arena_fd, deadline, loaded, fate);
     fate->seconds = rkb_clock_now() - started;
+    fate->limit = deadline - started;
     return kind;
 }
 
@@ -528,5 +529,6 @@ rkb_fate_kind_t rkb_cell_call(rkb_cell_t *cell, rkb_cell_call_t *call, double de
     if (kind == RKB_FATE_OK)
         cell_step(cell, EVENT_RETURNED);
     fate->seconds = rkb_clock_now() - started;
+    fate->limit = deadline - started;
     return kind;
 }

@@ -54,6 +54,7 @@ typedef struct {
     rkb_fate_kind_t kind;
     int code;
     double seconds;           /* wall time of the exchange */
+    double limit;             /* seconds that it was given */
     rkb_cell_status_t status; /* copy of the status page, strings terminated and sanitised */
     char text[256];           /* RKB_FATE_PROTOCOL, RKB_FATE_OURS: what was wrong */
 } rkb_cell_fate_t;

@@ -135,8 +135,8 @@ rkb_verdict_t rkb_cell_fate_verdict(const rkb_cell_fate_t *fate, rkb_cell_during
     case RKB_FATE_SIGNALED:
         return signal_verdict(fate, &place, finding);
     case RKB_FATE_TIMED_OUT:
-        return rkb_finding_set(finding, RKB_VERDICT_TIMEOUT, "still running after %.3g s, %s",
-                               fate->seconds, place.text);
+        return rkb_finding_set(finding, RKB_VERDICT_TIMEOUT,
+                               "still running at its limit of %.3g s, %s", fate->limit, place.text);
     case RKB_FATE_PROTOCOL:
         return rkb_finding_set(finding, RKB_VERDICT_TAMPERING,
                                "the candidate interfered with its cell: %s", fate->text);

@@ -47,6 +47,11 @@ static rkb_status_t fill_mean(const rkb_expected_t *expected, void *dst, rkb_err
 {
     const rkb_output_spec_t *spec = &expected->spec;
     double sum = 0;
+    if (spec->numel == 1) {
+        return rkb_error_set(err, RKB_ERR_UNSUPPORTED,
+                             "output \"%s\" has one element: its mean is the answer itself",
+                             spec->name);
+    }
     for (int64_t i = 0; i < spec->numel; i++) {
         sum += expected->oracle != NULL
                    ? expected->oracle[i]

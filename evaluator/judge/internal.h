@@ -43,8 +43,8 @@ rkb_status_t rkb_trial_cache_select(rkb_trial_cache_t *cache, const rkb_task_t *
 rkb_status_t rkb_trial_cache_get(rkb_trial_cache_t *cache, int index, const rkb_trial_t **trial_p,
                                  rkb_error_t *err);
 /**
- * Per output: worst change of the oracle, over the trials, when float inputs are rounded to ten
- * mantissa bits (TF32 and float16): what the next lower precision costs at least. Valid until the
+ * Per output: worst change of the oracle, over the trials, when inputs are rounded to the
+ * next lower precision (rkb_round_to_lower): what such arithmetic costs at least. Valid until the
  * next select. NULL when it could not be computed.
  */
 const double *rkb_trial_cache_lowered(rkb_trial_cache_t *cache);
@@ -87,7 +87,8 @@ bool rkb_control_known(const char *name);
 const char *const *rkb_control_names(void);
 /**
  * Writes the control's answer for output `index` of a trial to dst (spec.bytes, the output's
- * dtype). RKB_ERR_UNSUPPORTED when the control has none (@copy without float inputs).
+ * dtype). RKB_ERR_UNSUPPORTED when the control has none (@copy without an input of that dtype,
+ * @mean of a single element, which would be the answer itself).
  */
 rkb_status_t rkb_control_output(const char *name, const rkb_trial_t *trial, size_t index, void *dst,
                                 rkb_error_t *err);

@@ -138,36 +138,17 @@ rkb_status_t rkb_trial_cache_get(rkb_trial_cache_t *cache, int index, const rkb_
     return RKB_OK;
 }
 
-/* Round to nearest even at ten explicit mantissa bits; the exponent keeps float32's range. */
-static float lower_float(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    if ((bits & 0x7f800000u) != 0x7f800000u) {
-        bits += 0xfffu + ((bits >> 13) & 1u);
-        bits &= ~0x1fffu;
-    }
-    memcpy(&value, &bits, sizeof(bits));
-    return value;
-}
-
 static void *lower_copy(const void *src, rkb_dtype_t dtype, int64_t numel, size_t bytes)
 {
     void *copy = malloc(bytes != 0 ? bytes : 1);
-    if (copy == NULL) {
-        return NULL;
-    }
-    memcpy(copy, src, bytes);
-    if (dtype == RKB_F32) {
-        float *values = copy;
-        for (int64_t i = 0; i < numel; i++) {
-            values[i] = lower_float(values[i]);
-        }
+    if (copy != NULL) {
+        memcpy(copy, src, bytes);
+        rkb_round_to_lower(copy, dtype, (size_t)numel);
     }
     return copy;
 }
 
-/* The oracle of trial 0 on lowered data; false when memory or an operator failed. */
+/* The oracle of one trial on lowered data; false when memory or an operator failed. */
 static bool run_lowered(rkb_trial_cache_t *cache, const rkb_trial_t *trial,
                         rkb_expected_set_t *lowered)
 {

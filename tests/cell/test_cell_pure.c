@@ -300,7 +300,7 @@ static rkb_finding_t finding_of(rkb_cell_fate_t fate, rkb_cell_during_t during)
 
 static rkb_cell_fate_t kernel_fate(rkb_fate_kind_t kind, int code)
 {
-    rkb_cell_fate_t fate = {.kind = kind, .code = code, .seconds = 2.5};
+    rkb_cell_fate_t fate = {.kind = kind, .code = code, .seconds = 2.5, .limit = 2};
     fate.status = (rkb_cell_status_t){.phase = RKB_PHASE_KERNEL,
                                       .kernel = "softmax",
                                       .block = {1, 2, 3},
@@ -366,7 +366,7 @@ static void test_timeout_protocol_and_ours(void **state)
 {
     (void)state;
     assert_finding(finding_of(kernel_fate(RKB_FATE_TIMED_OUT, 0), RKB_DURING_CALL),
-                   RKB_VERDICT_TIMEOUT, "still running after 2.5 s, in kernel softmax");
+                   RKB_VERDICT_TIMEOUT, "still running at its limit of 2 s, in kernel softmax");
     rkb_cell_fate_t fate = {.kind = RKB_FATE_PROTOCOL, .text = "it closed its connection"};
     assert_finding(finding_of(fate, RKB_DURING_CALL), RKB_VERDICT_TAMPERING, "closed");
     fate.kind = RKB_FATE_OURS;
