@@ -190,7 +190,7 @@ static rkb_status_t spawn_compiler(rkb_compile_job_t *job, rkb_error_t *err)
     params.stdout_fd = fd;
     params.stderr_fd = fd;
     params.memory_limit = compiler->memory_limit;
-    params.cpu_limit = compiler->timeout;
+    params.cpu_limit = compiler->timeout + 5; /* a last resort: the clock is to tell first */
     params.file_limit = file_limit;
     params.no_core = params.new_group = params.die_with_parent = params.no_new_privs = true;
     rkb_status_t status = rkb_process_spawn(&params, &job->process, err);

@@ -70,7 +70,6 @@ static void die_of_deadlock(void)
 {
     char text[512] = "";
     describe_waiting(text, sizeof text, RKB_WAIT_BARRIER, "__syncthreads");
-    describe_waiting(text, sizeof text, RKB_WAIT_SYNC, "__syncwarp");
     describe_waiting(text, sizeof text, RKB_WAIT_EXCHANGE, "a shuffle");
     describe_waiting(text, sizeof text, RKB_WAIT_BALLOT, "a vote");
     rkb_dim3_t block = rkb_rt_thread.block;

@@ -6,8 +6,9 @@
  * A warp operation completes when every lane that its mask names, and that has not ended, has come
  * to an operation of the same kind with the same mask. Lanes of different masks do not wait for
  * each other, so half warps and tiles are independent. CUDA leaves undefined what happens when a
- * named lane waits elsewhere; an H200 hangs or not, as the code around it is compiled. Here nobody
- * can go on then, and the block ends as a deadlock that names the places.
+ * named lane waits elsewhere. An H200 was seen to let __syncwarp pass, so it does here; with a
+ * shuffle it hangs or not, as the code around it is compiled: here the block ends as a deadlock
+ * that names the places.
  */
 
 static rkb_warp_t *warp_of(const rkb_cuda_thread_t *thread)
@@ -125,7 +126,7 @@ bool rkb_warp_settle(void)
     for (unsigned w = 0; w < nwarps; w++) {
         rkb_warp_t *warp = &rkb_block.warps[w];
         for (unsigned i = 0; i < warp->ngroups; i++) {
-            if (warp->groups[i].kind == RKB_WAIT_ACTIVE) {
+            if (warp->groups[i].kind == RKB_WAIT_ACTIVE || warp->groups[i].kind == RKB_WAIT_SYNC) {
                 complete(warp, &warp->groups[i], &rkb_block.threads[w * RKB_WARP], NULL);
                 return true;
             }

@@ -52,6 +52,24 @@ __global__ void sleeper(int *out)
     }
 }
 
+/* Names lanes that wait at the block's barrier: undefined, and an H200 passes. */
+__global__ void part_of_a_warp(int *out)
+{
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = t;
+    __syncthreads();
+    if (t < 16) {
+        s[t] += s[t + 16];
+        __syncwarp();
+        if (t < 8)
+            s[t] += s[t + 8];
+        __syncwarp();
+    }
+    __syncthreads();
+    out[t] = s[0];
+}
+
 EXPORT int test_main()
 {
     static int out[1024];
@@ -66,6 +84,8 @@ EXPORT int test_main()
     CHECK(sums[1] == sums[0] + 16);
     sleeper<<<1, 64>>>(out);
     CHECK(out[0] == 7);
+    part_of_a_warp<<<1, 64>>>(out);
+    CHECK(out[63] == 0 + 16 + 8 + 24);
     CHECK(cudaDeviceSynchronize() == cudaSuccess);
     return 0;
 }
