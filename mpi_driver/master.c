@@ -236,10 +236,11 @@ void rkb_master_raise(rkb_master_t *m, event_t event, double now)
 
 void rkb_master_drain(rkb_master_t *m, bool at_once, double now)
 {
-    m->draining = true;
-    if (m->state == STATE_OVER) {
-        return;
+    if (m->state == STATE_OVER || m->stopping || (m->draining && !at_once)) {
+        return; /* a launcher tells all ranks, and each of them tells us */
     }
+    m->draining = true;
+    m->stopping = at_once;
     if (at_once) {
         rkb_master_say(m, "stopping at once");
         rkb_master_raise(m, ON_DRAIN_NOW, now);

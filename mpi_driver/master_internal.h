@@ -54,7 +54,7 @@ struct rkb_master {
     ack_t acks[ACKS_PER_SYNC];
     int ack_count;
     double acks_since;
-    bool begun, draining, complete;
+    bool begun, draining, stopping, complete;
     int messages_shown;
     rkb_error_t error;   /* what ended the run, if anything did */
     char *first_failure; /* of a rank that could not start */

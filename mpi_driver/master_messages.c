@@ -174,9 +174,7 @@ void rkb_master_message(rkb_master_t *m, int source, const cJSON *message, doubl
     } else if (strcmp(op, "gone") == 0) {
         on_gone(m, source, now);
     } else if (strcmp(op, "drain") == 0) {
-        if (!m->draining) {
-            rkb_master_drain(m, false, now);
-        }
+        rkb_master_drain(m, cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(message, "now")), now);
     } else if (strcmp(op, "beat") != 0) {
         rkb_master_say(m, "rank %d sent an unknown message \"%.32s\"", source, op);
     }

@@ -112,8 +112,8 @@ void rkb_rank_signal(rkb_rank_t *rank, int nth)
 {
     if (rank->master != NULL) {
         rkb_master_drain(rank->master, nth > 1, rank->now);
-    } else if (nth == 1) {
-        rkb_worker_ask_drain(rank->worker);
+    } else if (nth <= 2) {
+        rkb_worker_ask_drain(rank->worker, nth == 2);
     } else {
         rank->stopped = true;
         rank->departure =

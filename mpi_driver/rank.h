@@ -23,7 +23,10 @@ void rkb_rank_destroy(rkb_rank_t *rank);
  * RKB_OK, or the failure of the transport, after which this rank can only leave.
  */
 rkb_status_t rkb_rank_step(rkb_rank_t *rank, double elapsed, bool *busy, rkb_error_t *err);
-/** A signal to end has come for the nth time. */
+/**
+ * A signal to end has come for the nth time: the first drains the run, the second ends it at once,
+ * the third ends a rank that rank 0 does not answer.
+ */
 void rkb_rank_signal(rkb_rank_t *rank, int nth);
 bool rkb_rank_departs(const rkb_rank_t *rank, rkb_departure_t *out);
 

@@ -515,9 +515,11 @@ bool rkb_worker_departs(const rkb_worker_t *w, rkb_departure_t *out)
     return w->departs;
 }
 
-void rkb_worker_ask_drain(rkb_worker_t *w)
+void rkb_worker_ask_drain(rkb_worker_t *w, bool at_once)
 {
-    send_to_master(w, rkb_message_create("drain"));
+    cJSON *message = rkb_message_create("drain");
+    rkb_message_add_bool(message, "now", at_once);
+    send_to_master(w, message);
 }
 
 rkb_worker_t *rkb_worker_create(rkb_transport_t *transport, char *const *evaluator, const char *why,

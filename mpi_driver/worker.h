@@ -22,8 +22,8 @@ typedef struct rkb_worker rkb_worker_t;
 /** argv of the evaluator, NULL if there is none, `why` that is so, and transport are borrowed. */
 rkb_worker_t *rkb_worker_create(rkb_transport_t *transport, char *const *evaluator, const char *why,
                                 double now);
-/** This rank got a signal to end: asks rank 0 to drain the run. */
-void rkb_worker_ask_drain(rkb_worker_t *worker);
+/** This rank got a signal to end: asks rank 0 to drain the run, or to end it at once. */
+void rkb_worker_ask_drain(rkb_worker_t *worker, bool at_once);
 /** Kills the evaluator. NULL allowed. */
 void rkb_worker_destroy(rkb_worker_t *worker);
 
