@@ -117,8 +117,7 @@ static void begin(rkb_master_t *m, double now)
         rkb_master_fail(m, &err, now);
         return;
     }
-    if (m->total > UINT32_MAX ||
-        rkb_run_begin(m->run, rkb_planner_result(m->planner), rkb_planner_facts(m->planner),
+    if (rkb_run_begin(m->run, rkb_planner_result(m->planner), rkb_planner_facts(m->planner),
                       (uint32_t)m->total, &err) != RKB_OK) {
         rkb_master_fail(m, &err, now);
         return;
@@ -305,7 +304,8 @@ bool rkb_master_step(rkb_master_t *m, double now)
         rkb_master_flush_acks(m, now);
         busy = true;
     }
-    if (m->state == STATE_JUDGING && strcmp(m->params.command->progress, "never") != 0) {
+    if (m->state == STATE_JUDGING && strcmp(m->params.command->progress, "never") != 0 &&
+        rkb_progress_is_due(m->progress, rkb_clock_now())) {
         rkb_progress_state_t state = progress_state(m);
         rkb_progress_show(m->progress, &state, rkb_clock_now());
     }

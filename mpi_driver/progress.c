@@ -143,6 +143,11 @@ static void print(rkb_progress_t *progress, const rkb_progress_state_t *state, d
     progress->painted = true;
 }
 
+bool rkb_progress_is_due(const rkb_progress_t *progress, double now)
+{
+    return isnan(progress->first_cost) || now >= progress->next;
+}
+
 void rkb_progress_show(rkb_progress_t *progress, const rkb_progress_state_t *state, double now)
 {
     if (isnan(progress->first_cost)) {

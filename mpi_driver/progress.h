@@ -24,6 +24,8 @@ rkb_progress_t *rkb_progress_create(FILE *out, bool terminal);
 void rkb_progress_destroy(rkb_progress_t *progress); /* NULL allowed */
 /** A verdict of this sitting, or of an earlier one. */
 void rkb_progress_count(rkb_progress_t *progress, const char *verdict, bool earlier);
+/** Whether rkb_progress_show() would show something, so that nobody counts in vain. */
+bool rkb_progress_is_due(const rkb_progress_t *progress, double now);
 /** Shows the state when it is time to; rates count from the first call. now: rkb_clock_now(). */
 void rkb_progress_show(rkb_progress_t *progress, const rkb_progress_state_t *state, double now);
 /** Shows the last state for good. */

@@ -60,7 +60,9 @@ static const double beat_every = 2;
 static const double start_limit = 300; /* libtorch from a busy file server, by a thousand ranks */
 static const double bye_limit = 10;
 static const double silence_limit = 60;
-static const double silence_limit_at_end = 1800; /* rank 0 writes the report meanwhile */
+/* Rank 0 reads the journal of a resumed run before it starts us, and writes the report at the end.
+ */
+static const double silence_limit_when_idle = 1800;
 
 typedef struct {
     double item, attempt; /* JSON numbers, handed back as they came */
@@ -459,7 +461,8 @@ static bool receive(rkb_worker_t *w, double now)
 
 static void listen_for_master(rkb_worker_t *w, double now)
 {
-    double limit = w->gone_said ? silence_limit_at_end : silence_limit;
+    bool idle = w->gone_said || w->state == STATE_WAITING;
+    double limit = idle ? silence_limit_when_idle : silence_limit;
     if (w->rank != 0 && !w->departs && now - w->heard > limit) {
         rkb_error("rank 0 is silent for %.0f s; this rank ends", limit);
         kill_evaluator(w);
