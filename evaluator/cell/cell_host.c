@@ -223,7 +223,7 @@ static rkb_fate_kind_t wait_message(rkb_cell_t *cell, const message_row_t *row, 
 }
 
 static rkb_fate_kind_t send_message(rkb_cell_t *cell, void *message, uint32_t type, size_t bytes,
-                                    int fd, rkb_cell_fate_t *fate)
+                                    const int *fds, size_t nfds, rkb_cell_fate_t *fate)
 {
     rkb_cell_header_t *header = message;
     *header = (rkb_cell_header_t){RKB_CELL_MAGIC, RKB_CELL_VERSION, type, (uint32_t)bytes};
@@ -238,19 +238,19 @@ static rkb_fate_kind_t send_message(rkb_cell_t *cell, void *message, uint32_t ty
     }
     union {
         struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof(int))];
+        char space[CMSG_SPACE(RKB_CELL_LOAD_FDS * sizeof(int))];
     } control;
     struct iovec part = {message, bytes};
     struct msghdr msg = {.msg_iov = &part, .msg_iovlen = 1};
-    if (fd >= 0) {
+    if (nfds > 0) {
         memset(&control, 0, sizeof control);
         msg.msg_control = &control;
-        msg.msg_controllen = sizeof control;
+        msg.msg_controllen = CMSG_SPACE(nfds * sizeof *fds);
         struct cmsghdr *extra = CMSG_FIRSTHDR(&msg);
         extra->cmsg_level = SOL_SOCKET;
         extra->cmsg_type = SCM_RIGHTS;
-        extra->cmsg_len = CMSG_LEN(sizeof fd);
-        memcpy(CMSG_DATA(extra), &fd, sizeof fd);
+        extra->cmsg_len = CMSG_LEN(nfds * sizeof *fds);
+        memcpy(CMSG_DATA(extra), fds, nfds * sizeof *fds);
     }
     ssize_t sent;
     do {
@@ -458,21 +458,26 @@ static rkb_fate_kind_t load(rkb_cell_t *cell, const char *shared_object, const c
 {
     rkb_cell_load_t message = {.arena_bytes = cell->arena_bytes,
                                .memory_bytes = cell->memory_bytes};
-    if (strlen(shared_object) >= sizeof message.path || strlen(entry) >= sizeof message.entry)
-        return set_fate(cell, fate, RKB_FATE_OURS, 0, "the candidate's path is too long");
+    char text[sizeof fate->text];
+    if (strlen(entry) >= sizeof message.entry)
+        return set_fate(cell, fate, RKB_FATE_OURS, 0, "the name of the entry is too long");
     if (!cell_step(cell, EVENT_LOAD)) {
-        char text[sizeof fate->text];
         snprintf(text, sizeof text, "a candidate cannot be loaded: the cell is %s",
                  state_names[cell->state]);
         return set_fate(cell, fate, RKB_FATE_OURS, 0, text);
     }
-    strcpy(message.path, shared_object);
     strcpy(message.entry, entry);
     /* The arena must keep its size while both sides map it; a backend may have sealed it already.
      */
     fcntl(arena_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+    int fds[RKB_CELL_LOAD_FDS] = {arena_fd, open(shared_object, O_RDONLY | O_CLOEXEC)};
+    if (fds[1] < 0) {
+        snprintf(text, sizeof text, "the compiled candidate cannot be opened: %s", strerror(errno));
+        return set_fate(cell, fate, RKB_FATE_OURS, 0, text);
+    }
     rkb_fate_kind_t kind =
-        send_message(cell, &message, RKB_CELL_LOAD, sizeof message, arena_fd, fate);
+        send_message(cell, &message, RKB_CELL_LOAD, sizeof message, fds, RKB_CELL_LOAD_FDS, fate);
+    close(fds[1]);
     rkb_cell_jailed_t jailed;
     if (kind == RKB_FATE_OK)
         kind = wait_message(cell, &jailed_row, rkb_clock_now() + jail_seconds, &jailed, fate);
@@ -520,7 +525,7 @@ rkb_fate_kind_t rkb_cell_call(rkb_cell_t *cell, rkb_cell_call_t *call, double de
         snprintf(why, sizeof why, "no call is possible: the cell is %s", state_names[cell->state]);
         return set_fate(cell, fate, RKB_FATE_OURS, 0, why);
     }
-    rkb_fate_kind_t kind = send_message(cell, call, RKB_CELL_CALL, sizeof *call, -1, fate);
+    rkb_fate_kind_t kind = send_message(cell, call, RKB_CELL_CALL, sizeof *call, NULL, 0, fate);
     if (kind == RKB_FATE_OK)
         kind = wait_message(cell, &returned_row, deadline, returned, fate);
     if (kind == RKB_FATE_OK &&

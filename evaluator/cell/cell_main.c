@@ -29,6 +29,8 @@ typedef struct {
     rkb_lent_arena_t arena;
     const rkb_entry_t *entry;
     rkb_cell_load_t load;
+    int library_fd;
+    char library_path[32]; /* by descriptor: no name of the cache reaches a candidate */
     rkb_cell_call_t call;
     rkb_cell_returned_t returned;
     rkb_value_t result; /* lives until the next call, as a caller's would */
@@ -50,12 +52,12 @@ static void send_message(void *message, uint32_t type, size_t bytes)
         _exit(EXIT_BROKEN);
 }
 
-/* Waits for one message of this type; *fd is a descriptor that came with it, or -1. */
-static void receive_message(void *message, uint32_t type, size_t bytes, int *fd)
+/* Waits for one message of this type and the descriptors that must come with it. */
+static void receive_message(void *message, uint32_t type, size_t bytes, int *fds, size_t nfds)
 {
     union {
         struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof(int))];
+        char space[CMSG_SPACE(RKB_CELL_LOAD_FDS * sizeof(int))];
     } control;
     struct iovec part = {message, bytes};
     struct msghdr msg = {.msg_iov = &part,
@@ -72,10 +74,14 @@ static void receive_message(void *message, uint32_t type, size_t bytes, int *fd)
     if (got != (ssize_t)bytes || header->magic != RKB_CELL_MAGIC ||
         header->version != RKB_CELL_VERSION || header->type != type)
         _exit(EXIT_BROKEN);
-    *fd = -1;
     struct cmsghdr *extra = CMSG_FIRSTHDR(&msg);
-    if (extra && extra->cmsg_level == SOL_SOCKET && extra->cmsg_type == SCM_RIGHTS)
-        memcpy(fd, CMSG_DATA(extra), sizeof *fd);
+    size_t size = nfds * sizeof *fds;
+    if (nfds == 0)
+        return;
+    if (!extra || extra->cmsg_level != SOL_SOCKET || extra->cmsg_type != SCM_RIGHTS ||
+        extra->cmsg_len != CMSG_LEN(size))
+        _exit(EXIT_BROKEN);
+    memcpy(fds, CMSG_DATA(extra), size);
 }
 
 /* ---- before the candidate ---- */
@@ -93,8 +99,6 @@ static void map_status_page(void)
 
 static void map_arena(int fd)
 {
-    if (fd < 0)
-        _exit(EXIT_BROKEN);
     void *base = mmap(NULL, cell.load.arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (base == MAP_FAILED)
         _exit(EXIT_BROKEN);
@@ -136,7 +140,7 @@ static void collect_readable(readable_t *readable)
     };
     for (size_t i = 0; i < sizeof system_paths / sizeof *system_paths; i++)
         add_readable(readable, system_paths[i]);
-    add_readable(readable, cell.load.path);
+    add_readable(readable, cell.library_path);
 
     /* Delegated operators load the plugin later, when its folder cannot be searched for any more.
      */
@@ -195,7 +199,8 @@ static void list_entries(const rkb_module_t *module, rkb_cell_loaded_t *loaded)
 
 static uint32_t load_candidate(rkb_cell_loaded_t *loaded)
 {
-    void *library = dlopen(cell.load.path, RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(cell.library_path, RTLD_NOW | RTLD_LOCAL);
+    close(cell.library_fd);
     if (!library)
         return fail_load(loaded, dlerror());
     void *symbol = dlsym(library, RKB_MODULE_SYMBOL);
@@ -260,16 +265,17 @@ static void run_call(void)
 
 int main(void)
 {
-    int fd;
+    int fds[RKB_CELL_LOAD_FDS];
     map_status_page();
     rkb_cell_hello_t hello = {.abi = RKB_ABI_VERSION, .jail = rkb_jail_probe()};
     send_message(&hello, RKB_CELL_HELLO, sizeof hello);
 
-    receive_message(&cell.load, RKB_CELL_LOAD, sizeof cell.load, &fd);
-    map_arena(fd);
+    receive_message(&cell.load, RKB_CELL_LOAD, sizeof cell.load, fds, RKB_CELL_LOAD_FDS);
+    map_arena(fds[0]);
+    cell.library_fd = fds[1];
+    snprintf(cell.library_path, sizeof cell.library_path, "/proc/self/fd/%d", cell.library_fd);
     rkb_cell_watch_signals(cell.page);
     rkb_cpu_model_set_status(cell.page);
-    cell.load.path[sizeof cell.load.path - 1] = '\0';
     cell.load.entry[sizeof cell.load.entry - 1] = '\0';
     close_jail();
 
@@ -280,7 +286,7 @@ int main(void)
     send_message(&loaded, RKB_CELL_LOADED, sizeof loaded);
 
     for (;;) {
-        receive_message(&cell.call, RKB_CELL_CALL, sizeof cell.call, &fd);
+        receive_message(&cell.call, RKB_CELL_CALL, sizeof cell.call, NULL, 0);
         if (!cell.entry)
             _exit(EXIT_BROKEN);
         run_call();

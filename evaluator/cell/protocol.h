@@ -5,8 +5,10 @@
  * every count, offset and string, and uses none of it as a verdict, only as a description of a
  * failure. docs/protocol.md tells the same in words.
  *
- * Descriptors of a cell at start: 3 the socket, 4 the status page (memfd). The arena's descriptor
- * (memfd) travels with the load message (SCM_RIGHTS), so that a spare cell can wait for any item.
+ * Descriptors of a cell at start: 3 the socket, 4 the status page (memfd). The descriptors of
+ * the arena (memfd) and of the shared object travel with the load message (SCM_RIGHTS): a spare
+ * cell can wait for any item, and what is loaded is the file that the evaluator opened, whatever
+ * happens to its name in the cache.
  */
 #ifndef RKB_CELL_PROTOCOL_H
 #define RKB_CELL_PROTOCOL_H
@@ -21,6 +23,7 @@
 enum {
     RKB_CELL_FD_SOCKET = 3,
     RKB_CELL_FD_STATUS = 4,
+    RKB_CELL_LOAD_FDS = 2, /* arena, shared object */
     RKB_CELL_MAX_ARGS = 64,
     RKB_CELL_MAX_OUTPUTS = 64,
     RKB_CELL_MAX_ALLOCS = 256,
@@ -52,9 +55,8 @@ enum { RKB_JAIL_SECCOMP = 1, RKB_JAIL_LANDLOCK = 2 };
 
 typedef struct {
     rkb_cell_header_t header;
-    char path[4096];           /* shared object */
     char entry[RKB_CELL_NAME]; /* "forward" */
-    uint64_t arena_bytes;      /* to map of the descriptor that comes with this message */
+    uint64_t arena_bytes;      /* to map of the first descriptor that comes with this message */
     uint64_t memory_bytes;     /* of private memory (RLIMIT_DATA) */
 } rkb_cell_load_t;
 
