@@ -186,6 +186,10 @@ int rkb_cmd_tasks(int argc, char **argv)
         print_help(stdout);
         return 0;
     }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("rkb tasks %s\n", RKB_VERSION);
+        return 0;
+    }
     rkb_status_t status = RKB_ERR_USAGE;
     size_t i = 0;
     while (i < COMMAND_COUNT && strcmp(commands[i].name, argv[1]) != 0)
