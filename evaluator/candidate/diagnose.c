@@ -92,14 +92,14 @@ static bool diagnose_line(const char *line, const char *name, unsigned last_line
         message = lacking + strlen("rkb-unsupported: ");
     }
     unsigned own = candidate_line(line, name);
-    char place[128] = "";
+    char place[96] = "";
     if (!own)
         header_place(line, place, sizeof place);
     if (own || last_line)
-        snprintf(out->text, sizeof out->text, "line %u: %.400s%s", own ? own : last_line, message,
+        snprintf(out->text, sizeof out->text, "line %u: %.380s%s", own ? own : last_line, message,
                  place);
     else
-        snprintf(out->text, sizeof out->text, "%.400s%s", message, place);
+        snprintf(out->text, sizeof out->text, "%.380s%s", message, place);
     return true;
 }
 
