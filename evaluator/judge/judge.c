@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/log.h"
+#include "evaluator/timing/stats.h"
 
 #include <math.h>
 #include <poll.h>
@@ -381,12 +382,6 @@ static const struct {
     {"ratio", step_ratio},
 };
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 cJSON *rkb_evaluator_judge(rkb_evaluator_t *evaluator, const cJSON *payload)
 {
     judge_t judge = {.evaluator = evaluator, .payload = payload};
@@ -403,12 +398,7 @@ cJSON *rkb_evaluator_judge(rkb_evaluator_t *evaluator, const cJSON *payload)
     if (verdict == RKB_VERDICT_OK) {
         outcome->finding.detail[0] = '\0';
         outcome->baseline_ms = rkb_trial_cache_baseline_ms(evaluator->trials);
-        int n = judge.call_count;
-        if (n > 0) {
-            qsort(judge.call_seconds, (size_t)n, sizeof(double), compare_doubles);
-            outcome->candidate_ms =
-                (judge.call_seconds[n / 2] + judge.call_seconds[(n - 1) / 2]) / 2 * 1e3;
-        }
+        outcome->candidate_ms = rkb_median(judge.call_seconds, (size_t)judge.call_count) * 1e3;
     }
     rkb_cell_destroy(judge.cell);
     rkb_bench_destroy(judge.bench);

@@ -1,6 +1,7 @@
 #include "evaluator/judge/internal.h"
 
 #include "common/file.h"
+#include "evaluator/timing/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -236,23 +237,16 @@ const double *rkb_trial_cache_lowered(rkb_trial_cache_t *cache)
     return cache->lowered;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double rkb_trial_cache_baseline_ms(rkb_trial_cache_t *cache)
 {
-    double *sorted = rkb_xcalloc((size_t)cache->count, sizeof(double));
-    int n = 0;
+    double *measured = rkb_xcalloc((size_t)cache->count, sizeof(double));
+    size_t n = 0;
     for (int i = 0; i < cache->count; i++) {
         if (cache->seconds[i] > 0) {
-            sorted[n++] = cache->seconds[i];
+            measured[n++] = cache->seconds[i];
         }
     }
-    qsort(sorted, (size_t)n, sizeof(double), compare_doubles);
-    double median = n == 0 ? NAN : (sorted[n / 2] + sorted[(n - 1) / 2]) / 2;
-    free(sorted);
+    double median = rkb_median(measured, n);
+    free(measured);
     return median * 1e3;
 }

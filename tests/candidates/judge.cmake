@@ -6,3 +6,5 @@ rkb_add_script_test(zoo COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/adv
 rkb_add_script_test(adversaries_long
   COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/adversaries.py
   TIMEOUT 1800 PROCESSORS 2 LABELS long)
+rkb_add_script_test(docs_examples COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/docs.py
+  TIMEOUT 600 PROCESSORS 2 LABELS candidates)

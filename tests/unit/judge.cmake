@@ -1,1 +1,2 @@
 rkb_add_unit_test(test_discover SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/test_discover.c LIBS rkb_judge)
+rkb_add_unit_test(test_stats SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/test_stats.c LIBS rkb_timing)
