@@ -60,3 +60,7 @@ foreach(_mode HANGS LEAVES OTHER_VERSION OTHER_ABI OVERTAKES)
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/cell/${_name}/bin)
   add_dependencies(test_cell cell_${_name})
 endforeach()
+
+# Both try the same files under /tmp.
+set_tests_properties(test_cell_hostile test_cell_without_landlock PROPERTIES
+  RESOURCE_LOCK rkb_hostile_files)

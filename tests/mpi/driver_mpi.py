@@ -220,10 +220,11 @@ def kill():
 def drain():
     """SIGUSR1 to mpirun drains; a second one stops at once; both can be resumed."""
     run(3, "calm", "items=60")
-    job = start(3, "drained", "items=60 seconds=0.03")
+    job = start(3, "drained", "items=60 seconds=0.2")
     wait_for(lambda: journalled("drained") > 3, "some results")
     job.send_signal(signal.SIGUSR1)
-    check(job.wait(20) == 75, "exit code 75")
+    code = job.wait(20)
+    check(code == 75, f"exit code {code}, expected 75")
     check(3 < len(results("drained")) < 60, "some are left")
     check(records("drained", "end")[-1]["status"] == "drained", "the end says so")
     run(3, "drained", "items=60", "--resume")
@@ -235,7 +236,8 @@ def drain():
     job.send_signal(signal.SIGUSR1)
     time.sleep(0.5)
     job.send_signal(signal.SIGUSR1)
-    check(job.wait(20) == 75, "exit code 75")
+    code = job.wait(20)
+    check(code == 75, f"exit code {code}, expected 75")
     said = open(f"{WORK}/log", encoding="utf-8", errors="replace").read()
     check(said.count("stopping at once") == 1 and "--resume" in said, said)
     check(os.path.exists(f"{WORK}/stopped/report.json"), "the report of what is known")
