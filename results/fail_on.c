@@ -18,8 +18,8 @@ typedef struct {
     double bound;
 } condition_t;
 
-static const char *const metric_names[] = {"correct_rate", "geomean_speedup", "unjudged", "items",
-                                           NULL};
+static const char *const metric_names[] = {"correct_rate", "geomean_speedup", "unjudged",
+                                           "items",        "unexpected",      NULL};
 
 /* Index of the key in "fast_p[1.0]", or -1. */
 static int fast_index(const char *metric)
@@ -72,7 +72,7 @@ static rkb_status_t parse(const char *text, condition_t *out, rkb_error_t *err)
     if (!is_in(out->metric, metric_names) && fast_index(out->metric) < 0)
         return rkb_error_set(err, RKB_ERR_USAGE,
                              "--fail-on: no metric \"%s\"; known are correct_rate, "
-                             "geomean_speedup, fast_p[1.0], unjudged and items",
+                             "geomean_speedup, fast_p[1.0], unjudged, unexpected and items",
                              out->metric);
     const char *number = text + len + 1 + equal;
     char *end;
@@ -108,6 +108,8 @@ static double metric_of(const rkb_summary_t *summary, const char *metric)
         return (double)summary->items;
     if (strcmp(metric, "unjudged") == 0)
         return unjudged_of(summary);
+    if (strcmp(metric, "unexpected") == 0)
+        return (double)summary->unexpected;
     return rkb_summary_fast(summary, fast_index(metric));
 }
 

@@ -166,6 +166,10 @@ char *rkb_format_items(const rkb_summary_t *summary)
         extend(&text, ", ",
                rkb_strf("%" PRIu64 " of %" PRIu64 " right (%.1f %%)", summary->ok, counted,
                         100 * rkb_summary_correct_rate(summary)));
+    if (summary->expected)
+        extend(&text, ", ",
+               rkb_strf("%" PRIu64 " of %" PRIu64 " as their manifest says",
+                        summary->expected - summary->unexpected, summary->expected));
     if (summary->ours)
         extend(&text, ", ",
                rkb_strf("%" PRIu64 " left undecided by our own errors", summary->ours));

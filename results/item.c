@@ -31,6 +31,24 @@ bool rkb_item_has_flag(const rkb_item_view_t *view, const char *flag)
     return false;
 }
 
+/* The verdict, and every flag that the manifest lists. */
+static void look_at_expectation(rkb_item_view_t *view)
+{
+    const cJSON *expected =
+        cJSON_GetObjectItemCaseSensitive(rkb_item_get(view, "meta"), "expected");
+    const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(expected, "verdict");
+    if (!cJSON_IsString(verdict))
+        return;
+    view->expected = true;
+    view->as_expected = strcmp(verdict->valuestring, view->verdict) == 0;
+    const cJSON *flag;
+    cJSON_ArrayForEach(flag, cJSON_GetObjectItemCaseSensitive(expected, "flags"))
+    {
+        if (!cJSON_IsString(flag) || !rkb_item_has_flag(view, flag->valuestring))
+            view->as_expected = false;
+    }
+}
+
 static double speedup_of(const rkb_item_view_t *view)
 {
     const cJSON *speedup = rkb_item_get(view, "speedup");
@@ -82,6 +100,7 @@ rkb_status_t rkb_item_view_open(const cJSON *record, uint64_t line, rkb_item_vie
     view.ok = strcmp(view.verdict, "ok") == 0;
     view.ours = rkb_verdict_word_is_ours(view.verdict);
     view.emulated = rkb_item_has_flag(&view, "emulated");
+    look_at_expectation(&view);
     view.speedup = speedup_of(&view);
     *out = view;
     return RKB_OK;

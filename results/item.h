@@ -15,6 +15,8 @@ typedef struct {
     const cJSON *record, *result;
     const char *key, *task, *direction, *candidate, *config, *verdict, *detail;
     bool ok, ours;
+    /* A sample's manifest says what it must get (meta.expected {verdict, flags}). */
+    bool expected, as_expected;
     bool emulated;
     double speedup; /* that counts: of an ok item, not emulated, not impossible; else NAN */
     char *names;    /* copy of the key, split; NULL when the result has all names itself */

@@ -38,8 +38,8 @@ rkb_status_t rkb_report_print(const char *folder, FILE *out, int width, int colo
 /**
  * --fail-on conditions: "any" (some item is not ok, or was not judged), a verdict or flag by its
  * name (some item has it), or METRIC OP NUMBER without blanks, as in "correct_rate<0.9": metrics
- * correct_rate, geomean_speedup, fast_p[1.0] (or another of its keys), unjudged, items; operators
- * < <= > >=. A metric that is not defined meets every condition: no proof of success.
+ * correct_rate, geomean_speedup, fast_p[1.0] (or another of its keys), unjudged, unexpected, items;
+ * operators < <= > >=. A metric that is not defined meets every condition: no proof of success.
  * rkb_fail_on_check() tells before a run whether a condition can be read (RKB_ERR_USAGE).
  */
 rkb_status_t rkb_fail_on_check(const char *condition, rkb_error_t *err);

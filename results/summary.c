@@ -104,6 +104,8 @@ static void count_item(pass_t *pass, const rkb_item_view_t *item)
     summary->ok += item->ok;
     summary->ours += item->ours;
     summary->emulated += item->emulated;
+    summary->expected += item->expected;
+    summary->unexpected += item->expected && !item->as_expected;
     group->items++;
     group->ok += item->ok;
     group->ours += item->ours;

@@ -44,6 +44,7 @@ typedef struct {
     uint64_t notices;
     int64_t planned; /* -1: unknown */
     uint64_t items, ok, ours, emulated;
+    uint64_t expected, unexpected; /* items with an expected verdict; those that got another */
     uint64_t fast[RKB_FAST_COUNT];
     uint64_t timed; /* items with a speed-up that counts */
     rkb_geomean_t geomean;

@@ -49,6 +49,8 @@ cJSON *rkb_summary_json(const rkb_summary_t *summary)
         ok = cJSON_AddNullToObject(json, "planned") && cJSON_AddNullToObject(json, "unjudged");
     }
     ok = ok && rkb_json_add_uint64(json, "infrastructure", summary->ours) &&
+         rkb_json_add_uint64(json, "expected", summary->expected) &&
+         rkb_json_add_uint64(json, "unexpected", summary->unexpected) &&
          add_tally(json, "by_verdict", &summary->verdicts) &&
          add_tally(json, "by_flag", &summary->flags) &&
          add_tally(json, "by_consistency", &summary->classes) &&

@@ -378,9 +378,11 @@ const char *rkb_compile_job_log(const rkb_compile_job_t *job)
     return job->log;
 }
 
-double rkb_compile_job_seconds(const rkb_compile_job_t *job)
+double rkb_compile_job_take_seconds(rkb_compile_job_t *job)
 {
-    return job->seconds;
+    double seconds = job->seconds;
+    job->seconds = 0;
+    return seconds;
 }
 
 bool rkb_compile_job_cached(const rkb_compile_job_t *job)

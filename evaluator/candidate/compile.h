@@ -57,7 +57,8 @@ rkb_compile_state_t rkb_compile_job_wait(rkb_compile_job_t *job);
 const char *rkb_compile_job_path(const rkb_compile_job_t *job);
 const char *rkb_compile_job_message(const rkb_compile_job_t *job); /* one sentence, no paths of ours */
 const char *rkb_compile_job_log(const rkb_compile_job_t *job);     /* the compiler's output, capped at 64 KiB */
-double rkb_compile_job_seconds(const rkb_compile_job_t *job);      /* 0 when it came from the cache */
+/** Of the build, told once: 0 when it came from the cache, and for later items that share the job. */
+double rkb_compile_job_take_seconds(rkb_compile_job_t *job);
 bool rkb_compile_job_cached(const rkb_compile_job_t *job);
 
 #endif

@@ -130,7 +130,7 @@ static rkb_verdict_t step_compile(judge_t *judge)
     judge->job = rkb_compiler_start(judge->evaluator->compiler, judge->outcome.item.candidate,
                                     judge->text, judge->text_len);
     rkb_compile_state_t state = wait_for_job(judge->evaluator, judge->job);
-    judge->outcome.compile_seconds = rkb_compile_job_seconds(judge->job);
+    judge->outcome.compile_seconds = rkb_compile_job_take_seconds(judge->job);
     if (state == RKB_COMPILE_DONE) {
         return RKB_VERDICT_OK;
     }

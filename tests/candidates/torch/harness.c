@@ -340,7 +340,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n%s", rkb_compile_job_message(job), rkb_compile_job_log(job));
     else
         rc = load_and_run(rkb_compile_job_path(job), source);
-    printf("compiled in %.2f s%s\n", rkb_compile_job_seconds(job),
+    printf("compiled in %.2f s%s\n", rkb_compile_job_take_seconds(job),
            rkb_compile_job_cached(job) ? " (from the cache)" : "");
     rkb_compiler_destroy(compiler);
     free(source);
