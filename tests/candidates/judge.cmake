@@ -8,3 +8,4 @@ rkb_add_script_test(adversaries_long
   TIMEOUT 1800 PROCESSORS 2 LABELS long)
 rkb_add_script_test(docs_examples COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/docs.py
   TIMEOUT 600 PROCESSORS 2 LABELS candidates)
+rkb_add_script_test(installed COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/installed.sh LABELS candidates)
