@@ -40,7 +40,8 @@ static void check_types()
     h += 1.0f;
     h -= T(0.5f);
     h *= 2;
-    h /= h;
+    const T &itself = h;
+    h /= itself;
     assert_true(h == 1.0f && h == 1 && h == 1.0 && 1 == h && h != 2.5f);
     assert_true(h < 2 && 0.5 <= h && h > T(0.5f) && !(h >= 1.5f));
     float acc = 2.0f;

@@ -249,7 +249,8 @@ static void test_reference_counts(void **)
     assert_false(y.defined());
     z = x;
     assert_int_equal(raw->refs, 2);
-    x = x;
+    const torch::Tensor &itself = x;
+    x = itself;
     assert_int_equal(raw->refs, 2);
     std::vector<torch::Tensor> list(3, z);
     assert_int_equal(raw->refs, 5);
