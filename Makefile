@@ -2,6 +2,8 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 RUN ?= results/runs/demo
+# Which tests check-asan runs.
+ASAN_TESTS ?= -LE 'bench|long|gpu'
 
 .PHONY: all deps build demo check check-asan bench gpu-check install clean help
 
@@ -33,7 +35,7 @@ check: build
 check-asan: deps
 	cmake -S . -B build-asan -G Ninja -DCMAKE_BUILD_TYPE=Debug -DRKB_SANITIZE=ON -DRKB_WERROR=ON
 	cmake --build build-asan -j $(JOBS)
-	ctest --test-dir build-asan --output-on-failure -j $(JOBS) -LE 'bench|long|gpu'
+	ctest --test-dir build-asan --output-on-failure -j $(JOBS) $(ASAN_TESTS)
 
 bench: build
 	ctest --test-dir $(BUILD) --verbose -L bench
