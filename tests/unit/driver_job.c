@@ -29,8 +29,11 @@ void job_remove_scratch(void)
 void job_init(job_t *job, int size, const char *name, const char *spec)
 {
     *job = (job_t){.size = size, .command = RKB_COMMAND_INIT};
-    char *line =
-        rkb_strf("%s/tests/fake_evaluator state=%s %s", RKB_BINARY_DIR, job_scratch(), spec);
+    /* Of this job alone: a fault that another job has used up would not happen here. */
+    char *state = rkb_strf("%s/%s.state", job_scratch(), name);
+    assert_int_equal(rkb_file_make_dirs(state, NULL), RKB_OK);
+    char *line = rkb_strf("%s/tests/fake_evaluator state=%s %s", RKB_BINARY_DIR, state, spec);
+    free(state);
     bool replaced;
     setenv("RKB_EVALUATOR", line, 1);
     free(line);
