@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SHA256_BYTES = 32, FILE_CHUNK = 1 << 16 };
@@ -76,12 +77,18 @@ rkb_status_t rkb_sha256_buffer(const void *data, size_t len, char hex[RKB_SHA256
 
 rkb_status_t rkb_sha256_file(const char *path, char hex[RKB_SHA256_HEX_SIZE], rkb_error_t *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* A pipe would block, a device never end. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return rkb_error_set(err, errno == ENOENT ? RKB_ERR_NOT_FOUND : RKB_ERR_IO, "%s: %s", path,
                              strerror(errno));
     rkb_sha256_t *hash;
-    rkb_status_t status = rkb_sha256_create(&hash, err);
+    struct stat info;
+    rkb_status_t status = RKB_OK;
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
+        status = rkb_error_set(err, RKB_ERR_INVALID, "%s: not a regular file", path);
+    if (status == RKB_OK)
+        status = rkb_sha256_create(&hash, err);
     if (status != RKB_OK)
         goto err_close;
     unsigned char chunk[FILE_CHUNK];

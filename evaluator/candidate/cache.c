@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,12 @@ char *rkb_cache_locate(const char *dir)
     if (xdg && *xdg == '/')
         return rkb_strf("%s/rkb", xdg);
     const char *home = getenv("HOME");
-    return rkb_strf("%s/.cache/rkb", home && *home ? home : "/tmp");
+    if (!home || !*home) {
+        /* Never a folder that others can write: they would plant shared objects there. */
+        const struct passwd *user = getpwuid(getuid());
+        home = user ? user->pw_dir : "/nonexistent";
+    }
+    return rkb_strf("%s/.cache/rkb", home);
 }
 
 /* Jobs end within minutes: a day-old scratch folder belongs to a process that was killed. */
@@ -46,6 +52,31 @@ static void remove_stale_scratch(const char *dir)
     free(tmp);
 }
 
+/* The sign of a cache folder (bford.info/cachedir): backups skip it, and only such a one is
+ * cleared. */
+static const char tag_text[] = "Signature: 8a477f597d28d172789f06886806bc55\n"
+                               "# Compiled candidates of rkb; `rkb cache clear` empties it.\n";
+
+static rkb_status_t mark(const char *dir, rkb_error_t *err)
+{
+    char *tag = rkb_strf("%s/CACHEDIR.TAG", dir);
+    rkb_status_t status =
+        rkb_file_exists(tag) ? RKB_OK : rkb_file_write_atomic(tag, tag_text, strlen(tag_text), err);
+    free(tag);
+    return status;
+}
+
+static bool is_marked(const char *dir)
+{
+    char *tag = rkb_strf("%s/CACHEDIR.TAG", dir), *text = NULL;
+    size_t len;
+    bool marked = rkb_file_read(tag, 4096, &text, &len, NULL) == RKB_OK &&
+                  len == strlen(tag_text) && memcmp(text, tag_text, len) == 0;
+    free(text);
+    free(tag);
+    return marked;
+}
+
 rkb_status_t rkb_cache_open(const char *dir, rkb_error_t *err)
 {
     static const char *const parts[] = {"objects", "tmp"};
@@ -58,6 +89,9 @@ rkb_status_t rkb_cache_open(const char *dir, rkb_error_t *err)
         if (status != RKB_OK)
             return rkb_error_prefix(err, "compile cache");
     }
+    rkb_status_t status = mark(dir, err);
+    if (status != RKB_OK)
+        return rkb_error_prefix(err, "compile cache");
     remove_stale_scratch(dir);
     return RKB_OK;
 }
@@ -145,13 +179,16 @@ rkb_status_t rkb_cache_info(const char *dir, rkb_cache_info_t *out, rkb_error_t 
 
 rkb_status_t rkb_cache_clear(const char *dir, rkb_error_t *err)
 {
-    static const char *const parts[] = {"objects", "tmp"};
-    for (int i = 0; i < 2; i++) {
-        char *path = rkb_strf("%s/%s", dir, parts[i]);
-        rkb_status_t status = rkb_file_remove_tree(path, err);
-        free(path);
-        if (status != RKB_OK)
-            return status;
-    }
-    return RKB_OK;
+    if (!rkb_file_is_dir(dir))
+        return RKB_OK;
+    if (!is_marked(dir))
+        return rkb_error_set(
+            err, RKB_ERR_INVALID,
+            "%s holds no cache of rkb (no CACHEDIR.TAG of ours): nothing is removed", dir);
+    /* Jobs that run now keep their scratch folders, and only these are below tmp/. */
+    remove_stale_scratch(dir);
+    char *objects = rkb_strf("%s/objects", dir);
+    rkb_status_t status = rkb_file_remove_tree(objects, err);
+    free(objects);
+    return status;
 }

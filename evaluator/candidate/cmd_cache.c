@@ -13,7 +13,7 @@ typedef struct {
 } arguments_t;
 
 static const rkb_option_t options[] = {
-    {"cache", 0, RKB_OPT_STRING, offsetof(arguments_t, cache), "DIR",
+    {"cache-dir", 0, RKB_OPT_STRING, offsetof(arguments_t, cache), "DIR",
      "the folder; default RKB_CACHE_DIR, else XDG_CACHE_HOME/rkb, else ~/.cache/rkb", 0, 0},
     {NULL, 0, RKB_OPT_FLAG, 0, NULL, NULL, 0, 0},
 };
@@ -48,7 +48,11 @@ int rkb_cmd_cache(int argc, char **argv)
         if (status == RKB_OK)
             printf("%s: %zu objects, %" PRIu64 " bytes\n", dir, info.objects, info.bytes);
     } else if (strcmp(verb, "clear") == 0) {
-        status = rkb_cache_clear(dir, &err);
+        status = rkb_cache_info(dir, &info, &err);
+        if (status == RKB_OK)
+            status = rkb_cache_clear(dir, &err);
+        if (status == RKB_OK)
+            printf("%s: %zu objects, %" PRIu64 " bytes removed\n", dir, info.objects, info.bytes);
     } else {
         status = rkb_error_set(&err, RKB_ERR_USAGE, "say one of info, clear, path");
     }

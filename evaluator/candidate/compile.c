@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { SOURCE_LIMIT = 4 << 20, LOG_LIMIT = 64 << 10, LOG_READ_LIMIT = 1 << 20 };
@@ -296,6 +297,20 @@ static char *read_log(const rkb_compile_job_t *job)
     return clean;
 }
 
+/* Why a compiler that gave up without an error of the source could not write; NULL: it could. The
+ * log may be empty because it lies on the full disk, too. */
+static const char *writing_obstacle(const char *scratch, const char *log)
+{
+    enum { TOO_LITTLE = 64 << 10 };
+    struct statvfs disk;
+    if (!rkb_file_is_dir(scratch))
+        return "its folder was removed";
+    if (strstr(log, strerror(ENOSPC)) ||
+        (statvfs(scratch, &disk) == 0 && disk.f_bavail * disk.f_frsize < TOO_LITTLE))
+        return strerror(ENOSPC);
+    return NULL;
+}
+
 static rkb_compile_state_t job_finish(rkb_compile_job_t *job, const rkb_process_result_t *result)
 {
     job->seconds = rkb_clock_now() - job->started;
@@ -309,6 +324,12 @@ static rkb_compile_state_t job_finish(rkb_compile_job_t *job, const rkb_process_
     if (diagnosis.failed)
         return job_end(job, diagnosis.unsupported ? RKB_COMPILE_UNSUPPORTED : RKB_COMPILE_FAILED,
                        diagnosis.text);
+    const char *obstacle = writing_obstacle(job->scratch, log);
+    if (obstacle) {
+        snprintf(text, sizeof text, "the compiler could not write below %s: %s",
+                 job->compiler->cache_dir, obstacle);
+        return job_end(job, RKB_COMPILE_BROKEN, text);
+    }
     if (!result->exited || result->exit_code != 0) {
         char how[128];
         snprintf(text, sizeof text, "the compiler gave up: %s",

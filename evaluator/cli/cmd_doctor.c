@@ -57,7 +57,9 @@ static void check_compiler(doctor_t *doctor)
     rkb_compiler_t *compiler;
     rkb_error_t err = RKB_ERROR_INIT;
     if (rkb_compiler_create(&options, &compiler, &err) != RKB_OK) {
-        say(doctor, LINE_PROBLEM, "compiler", "%s; install g++ or set RKB_CXX", err.text);
+        bool cache = strncmp(err.text, "compile cache", strlen("compile cache")) == 0;
+        say(doctor, LINE_PROBLEM, cache ? "cache" : "compiler", "%s; %s", err.text,
+            cache ? "set RKB_CACHE_DIR to a folder of your own" : "install g++ or set RKB_CXX");
         return;
     }
     say(doctor, LINE_OK, "compiler", "%s", rkb_compiler_version(compiler));

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct {
@@ -195,8 +196,11 @@ int rkb_cmd_eval(int argc, char **argv)
             rkb_error_set(&err, RKB_ERR_USAGE, "no kernel given: name a .cu file, or --samples");
     }
     for (int i = 1; status == RKB_OK && i <= positional; i++) {
-        if (!rkb_file_exists(argv[i])) {
+        struct stat info;
+        if (stat(argv[i], &info) != 0) {
             status = rkb_error_set(&err, RKB_ERR_NOT_FOUND, "%s: no such file", argv[i]);
+        } else if (!S_ISREG(info.st_mode)) {
+            status = rkb_error_set(&err, RKB_ERR_INVALID, "%s: not a regular file", argv[i]);
         }
     }
     eval_t eval = {.options = &options};

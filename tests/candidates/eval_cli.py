@@ -56,9 +56,11 @@ def bad_input(folder):
     expect(2, ["unknown command", "evaluate"], "evaluate")
     expect(2, ["--task"], "eval", kernel)
     expect(2, ["--confi", "--config"], "eval", "--confi", "x")
+    os.mkfifo(f"{folder}/pipe.cu")
+    expect(2, ["pipe.cu", "regular file"], "eval", "--task", "layernorm", f"{folder}/pipe.cu")
     expect(2, ["layernorm"], "eval", "--task", "layernrm", kernel)
     expect(2, [f"{folder}/missing.cu"], "eval", "--task", "layernorm", f"{folder}/missing.cu")
-    expect(2, ["nosuchset"], "eval", "--task", "layernorm", "--configs", "nosuchset", kernel)
+    expect(2, ["nosuchset", "smoke, single, multi"], "eval", "--task", "layernorm", "--configs", "nosuchset", kernel)
     expect(2, ["Q"], "eval", "--task", "mnist_linear", "--config", "B=1,I=2,O=3,Q=4,init=kaiming",
            kernel)
     expect(2, ["/nonexistent"], "eval", "--task", "layernorm", "--tasks", "/nonexistent", kernel)
@@ -67,6 +69,58 @@ def bad_input(folder):
     with open(f"{folder}/tasks/broken/task.json", "w", encoding="utf-8") as file:
         file.write('{"schema": "rkb-task/1", "name": "broken"')
     expect(2, ["broken/task.json"], "eval", "--task", "broken", "--tasks", f"{folder}/tasks", kernel)
+
+
+def unreadable(folder):
+    """A source that cannot be read costs its own items, and the exit code says so."""
+    kernels = f"{folder}/kernels/layernorm/forward"
+    os.makedirs(kernels)
+    os.symlink("/nonexistent", f"{kernels}/dangling.cu")
+    with open(f"{SAMPLES}/layernorm/kernels/forward/split_rows.cu", encoding="utf-8") as good:
+        with open(f"{kernels}/good.cu", "w", encoding="utf-8") as file:
+            file.write(good.read())
+    done = subprocess.run(
+        [f"{BINARY}/bin/rkb-mpi", "--device", "cpu", "--tasks", f"{SOURCE}/tasks", "--kernels",
+         f"{folder}/kernels", "--configs", "smoke", "--out", f"{folder}/run"],
+        capture_output=True, text=True, timeout=300, check=False,
+        env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0", OMPI_ALLOW_RUN_AS_ROOT="1",
+                 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
+    check(done.returncode == 4, f"unreadable source: exit {done.returncode}: {done.stderr}")
+    with open(f"{folder}/run/report.json", encoding="utf-8") as file:
+        items = json.load(file)["items"]
+    verdicts = {item["candidate"]: item["verdict"] for item in items}
+    check(verdicts == {"dangling": "infra_error", "good": "ok"}, f"unreadable source: {verdicts}")
+    check(all("dangling.cu" in item["detail"] for item in items if item["verdict"] != "ok"),
+          "the path of the unreadable source is told")
+
+
+def cache(folder):
+    """Only a folder that rkb made is cleared; a full disk is no fault of a candidate."""
+    os.makedirs(f"{folder}/mine/objects/precious")
+    expect(2, ["CACHEDIR.TAG", f"{folder}/mine"], "cache", "clear", "--cache-dir", f"{folder}/mine")
+    check(os.path.isdir(f"{folder}/mine/objects/precious"), "a foreign folder was cleared")
+    source = f"{SAMPLES}/layernorm/kernels/forward/split_rows.cu"
+    one = ["eval", "--task", "layernorm", "--json", "--cache-dir", f"{folder}/cache", source]
+    code, out, err = run(*one)
+    check(code == 0 and '"ok"' in out, f"eval with a new cache: {code} {err}")
+    code, out, err = run("cache", "clear", "--cache-dir", f"{folder}/cache")
+    check(code == 0 and "1 objects" in out, f"cache clear: {code} {out} {err}")
+    code, out, err = run(*one)
+    check(code == 0 and '"ok"' in out, f"eval after clearing: {code} {err}")
+    os.mkdir(f"{folder}/tiny")
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "rkb", f"{folder}/tiny"],
+                             capture_output=True, check=False).returncode == 0
+    if not mounted:
+        print("a full disk was not tried: mounting a tmpfs is not allowed here")
+        return
+    try:
+        one[one.index(f"{folder}/cache")] = f"{folder}/tiny"
+        code, out, err = run(*one)
+        items = [json.loads(line) for line in out.splitlines()]
+        check(code == 4 and items and all(item["verdict"] == "infra_error" for item in items),
+              f"full disk: exit {code}: {out}{err}")
+    finally:
+        subprocess.run(["umount", f"{folder}/tiny"], check=True)
 
 
 def reproduce():
@@ -109,6 +163,9 @@ def doctor():
 def main():
     with tempfile.TemporaryDirectory() as folder:
         bad_input(folder)
+        cache(folder)
+        if os.path.exists(f"{BINARY}/bin/rkb-mpi"):
+            unreadable(folder)
     help_texts()
     doctor()
     controls()
