@@ -26,14 +26,27 @@ static rkb_status_t outcome_of(const rkb_conclusion_t *c)
     return RKB_OK;
 }
 
-static rkb_status_t write_end(const rkb_conclusion_t *c, rkb_status_t outcome, rkb_error_t *err)
+static rkb_status_t write_end(const rkb_conclusion_t *c, rkb_status_t outcome, int code,
+                              rkb_error_t *err)
 {
     const char *word = outcome == RKB_OK            ? "done"
                        : outcome == RKB_ERR_DRAINED ? "drained"
                                                     : "failed";
-    rkb_status_t status =
-        rkb_run_add_end(c->run, word, rkb_status_exit_code(outcome), c->wall, err);
+    rkb_status_t status = rkb_run_add_end(c->run, word, code, c->wall, err);
     return status == RKB_OK ? rkb_run_sync(c->run, err) : status;
+}
+
+/* Items whose verdict is ours were left unjudged, whatever else went well. */
+static rkb_status_t count_undecided(const rkb_conclusion_t *c, int *code, rkb_error_t *err)
+{
+    static const char *const ours[] = {"infra_error", "reference_error"};
+    const char *met = NULL;
+    rkb_status_t status = rkb_report_fail_on(rkb_run_folder(c->run), ours, 2, &met, err);
+    if (status == RKB_OK && met != NULL) {
+        fprintf(c->err, "rkb-mpi: some items could not be judged (%s): see the report\n", met);
+        *code = *code == 0 ? rkb_status_exit_code(RKB_ERR_INTERNAL) : *code;
+    }
+    return status;
 }
 
 /* The report of what is known; a run that failed half-way has one, too. */
@@ -69,7 +82,10 @@ int rkb_conclude(const rkb_conclusion_t *c)
     }
     bool known = c->run != NULL && (c->begun || c->complete);
     if (known) {
-        rkb_status_t status = c->begun ? write_end(c, outcome, &err) : RKB_OK;
+        rkb_status_t status = count_undecided(c, &code, &err);
+        if (status == RKB_OK && c->begun) {
+            status = write_end(c, outcome, code, &err);
+        }
         if (status == RKB_OK) {
             status = write_report(c, &code, &err);
         }

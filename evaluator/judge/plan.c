@@ -3,10 +3,9 @@
 
 #include "common/file.h"
 
-#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Seconds of a compile job with the light headers, and of one element through one call on the CPU
  * device: only their ratio matters, for the longest-first order. */
@@ -186,6 +185,29 @@ static rkb_status_t hash_tasks(const rkb_task_set_t *tasks, char hex[RKB_SHA256_
     return RKB_OK;
 }
 
+/* A set that no task has is a typing mistake, not a task to leave out. */
+static rkb_status_t check_config_set(const rkb_task_set_t *tasks, const char *name,
+                                     rkb_error_t *err)
+{
+    char known[256] = "";
+    for (size_t i = 0; i < rkb_task_set_count(tasks); i++) {
+        const rkb_task_t *task = rkb_task_set_get(tasks, i);
+        if (rkb_task_find_config_set(task, name) >= 0) {
+            return RKB_OK;
+        }
+        for (size_t k = 0; k < rkb_task_config_set_count(task); k++) {
+            const char *set = rkb_task_config_set_name(task, k);
+            size_t used = strlen(known);
+            if (strstr(known, set) == NULL) {
+                snprintf(known + used, sizeof(known) - used, "%s%s", used > 0 ? ", " : "", set);
+            }
+        }
+    }
+    return rkb_error_set(err, RKB_ERR_NOT_FOUND,
+                         "--configs %s: no task has a config set of that name; known are %s", name,
+                         known);
+}
+
 static rkb_status_t describe_nothing(const rkb_plan_params_t *params,
                                      const rkb_discovery_t *discovery, rkb_error_t *err)
 {
@@ -212,6 +234,9 @@ rkb_status_t rkb_evaluator_plan(rkb_evaluator_t *evaluator, const rkb_plan_param
     planner_t planner = {.evaluator = evaluator, .sink = sink, .context = context};
     char tasks_sha[RKB_SHA256_HEX_SIZE], plan_sha[RKB_SHA256_HEX_SIZE];
     rkb_status_t status = hash_tasks(evaluator->tasks, tasks_sha, err);
+    if (status == RKB_OK && params->config == NULL) {
+        status = check_config_set(evaluator->tasks, params->configs, err);
+    }
     if (status == RKB_OK) {
         status = rkb_sha256_create(&planner.plan_hash, err);
     }

@@ -175,7 +175,7 @@ def crash():
     run(3, "calm", "items=24")
     run(3, "once", "items=24 crash_once=5 crash_once=11")
     check(results("once") == results("calm"), "a crash that does not come again changes nothing")
-    run(3, "crash", "items=24 crash=5 garbage=8")
+    run(3, "crash", "items=24 crash=5 garbage=8", expect=4)
     verdicts = [result["result"]["verdict"] for result in records("crash", "result")]
     check(verdicts.count("infra_error") == 2 and len(verdicts) == 24, verdicts)
 

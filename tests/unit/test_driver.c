@@ -37,7 +37,8 @@ static void test_any_number_of_ranks_gives_the_same_results(void **state)
     assert_int_equal(job_count("np1", "result", NULL), 30);
     assert_same_results("np1", "np4");
     assert_same_results("np1", "np7");
-    assert_int_equal(job_count("np7", "rank", NULL), 7);
+    int ranks = job_count("np7", "rank", NULL); /* late ones may find nothing left to do */
+    assert_true(ranks >= 1 && ranks <= 7);
     assert_int_equal(job_count("np7", "notice", NULL), 2);
     assert_int_equal(job_count("np7", "end", NULL), 1);
     char *report = path_in("np7", "report.json");
@@ -79,7 +80,7 @@ static void test_an_evaluator_that_dies_once_costs_nothing(void **state)
 static void test_an_item_that_kills_its_evaluator_is_not_the_candidates_fault(void **state)
 {
     (void)state;
-    assert_int_equal(job_run(2, "crash", "items=12 crash=5"), 0);
+    assert_int_equal(job_run(2, "crash", "items=12 crash=5"), 4);
     assert_int_equal(job_count("crash", "result", NULL), 12);
     assert_int_equal(job_count("crash", "result", "infra_error"), 1);
     assert_detail("crash", "n=5", "failed 2 times");
@@ -92,7 +93,7 @@ static void test_an_item_that_kills_its_evaluator_is_not_the_candidates_fault(vo
 static void test_an_evaluator_that_breaks_the_protocol_is_replaced(void **state)
 {
     (void)state;
-    assert_int_equal(job_run(1, "broken", "items=12 garbage=2 wrong_id=6 no_verdict=9"), 0);
+    assert_int_equal(job_run(1, "broken", "items=12 garbage=2 wrong_id=6 no_verdict=9"), 4);
     assert_int_equal(job_count("broken", "result", NULL), 12);
     assert_int_equal(job_count("broken", "result", "infra_error"), 3);
     assert_detail("broken", "n=2", "no JSON object");
@@ -106,7 +107,7 @@ static void test_an_evaluator_that_hangs_is_killed_in_the_end(void **state)
     job_init(&job, 2, "hang", "items=8 hang=3 hang_once=6");
     job.speed = 1;
     job_start(&job);
-    assert_int_equal(job_finish(&job), 0);
+    assert_int_equal(job_finish(&job), 4);
     assert_int_equal(job_count("hang", "result", NULL), 8);
     assert_int_equal(job_count("hang", "result", "infra_error"), 1);
     assert_detail("hang", "n=3", "no answer within 780 s");
@@ -119,9 +120,11 @@ static void test_a_rank_that_eats_items_is_taken_out(void **state)
     job_t job;
     job_init(&job, 2, "eater", "items=40 seconds=0.005 crash_rank=1");
     job_start(&job);
-    assert_int_equal(job_finish(&job), 0);
+    int code = job_finish(&job);
     assert_int_equal(job_count("eater", "result", NULL), 40);
-    assert_true(job_count("eater", "result", "infra_error") <= 2);
+    int spoiled = job_count("eater", "result", "infra_error");
+    assert_true(spoiled <= 2);
+    assert_int_equal(code, spoiled > 0 ? 4 : 0);
     assert_contains(job_messages(), "rank 1");
     assert_contains(job_messages(), "4 times in a row");
 }
@@ -129,7 +132,7 @@ static void test_a_rank_that_eats_items_is_taken_out(void **state)
 static void test_messages_have_a_bound(void **state)
 {
     (void)state;
-    assert_int_equal(job_run(2, "big", "items=8 big=1 huge=2"), 0);
+    assert_int_equal(job_run(2, "big", "items=8 big=1 huge=2"), 4);
     assert_int_equal(job_count("big", "result", NULL), 8);
     char *verdict = job_member("big", "n=1", "verdict"), *log = job_member("big", "n=1", "log");
     assert_string_equal(verdict, "ok");
@@ -159,7 +162,9 @@ static void test_no_device_at_all(void **state)
 static void test_foreign_evaluators_are_named(void **state)
 {
     (void)state;
-    assert_int_equal(job_run(2, "foreign", "protocol=2 version=9.9"), 4);
+    /* 4 when the planner is found out first, 3 when no rank is left before that. */
+    int code = job_run(2, "foreign", "protocol=2 version=9.9");
+    assert_true(code == 4 || code == 3);
     assert_contains(job_messages(),
                     "(rkb 9.9) speaks protocol 2, this driver (rkb " RKB_VERSION ") 1");
 }
