@@ -168,7 +168,7 @@ char *rkb_format_items(const rkb_summary_t *summary)
                         100 * rkb_summary_correct_rate(summary)));
     if (summary->expected)
         extend(&text, ", ",
-               rkb_strf("%" PRIu64 " of %" PRIu64 " as their manifest says",
+               rkb_strf("%" PRIu64 " of %" PRIu64 " as expected.json says",
                         summary->expected - summary->unexpected, summary->expected));
     if (summary->ours)
         extend(&text, ", ",

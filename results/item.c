@@ -228,6 +228,24 @@ char *rkb_item_reproduce(const rkb_item_view_t *view, const cJSON *run)
             strcmp(value->valuestring, told[i].standard) != 0)
             line = append(line, told[i].option, value->valuestring);
     }
+    const cJSON *options = cJSON_GetObjectItemCaseSensitive(run, "options");
+    const struct {
+        const char *key, *option;
+    } limits[] = {
+        {"trials", "--trials"}, {"timeout", "--timeout"}, {"compile_timeout", "--compile-timeout"}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        const cJSON *value = cJSON_GetObjectItemCaseSensitive(options, limits[i].key);
+        if (cJSON_IsNumber(value) && value->valuedouble > 0) {
+            char *digits = rkb_strf("%.15g", value->valuedouble);
+            line = append(line, limits[i].option, digits);
+            free(digits);
+        }
+    }
+    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(options, "sanitize"))) {
+        char *longer = rkb_strf("%s --sanitize", line);
+        free(line);
+        line = longer;
+    }
     const char *source = text_of(view, "source");
     if (source)
         return append(line, "", source);
