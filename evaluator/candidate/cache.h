@@ -32,7 +32,10 @@ typedef struct {
     uint64_t bytes;
 } rkb_cache_info_t;
 rkb_status_t rkb_cache_info(const char *dir, rkb_cache_info_t *out, rkb_error_t *err);
-/** Removes all entries and scratch. */
+/**
+ * Removes all entries, and scratch folders that killed jobs left; jobs that run keep theirs.
+ * RKB_ERR_INVALID, and nothing is removed, when dir has no CACHEDIR.TAG of rkb's.
+ */
 rkb_status_t rkb_cache_clear(const char *dir, rkb_error_t *err);
 
 #endif
